@@ -1,0 +1,61 @@
+/*
+ * Batches of records to columns and back: the payloads of LAUNCHES, MEMOPS and RANGES chunks.
+ *
+ * A payload is a sequence of (varint column number, u32 length, bytes). A column that holds nothing
+ * but zeros is left out; unknown columns are skipped. All arithmetic is modulo 2^64, so that every
+ * value comes back exactly, sentinels included.
+ */
+#ifndef KP_TRACE_COLUMNS_H
+#define KP_TRACE_COLUMNS_H
+
+#include "trace/codec.h"
+#include "trace/lanes.h"
+#include "trace/records.h"
+#include "trace/status.h"
+
+/*
+ * X(NAME, number, coding): the columns of launches. A lane is a (device, context, stream).
+ */
+#define KP_LAUNCH_COLUMNS(X)                                                                       \
+	X(CONFIG, 1, "number of the launch configuration, varint")                                 \
+	X(START, 2, "varint base; then start - end of the lane's previous timed launch, zigzag")   \
+	X(DURATION, 3, "duration - the same configuration's previous duration, zigzag")            \
+	X(CORRELATION, 4, "correlation id - the lane's previous one, zigzag")                      \
+	X(GRAPH_NODE, 5, "graph node id - the lane's previous one, zigzag")                        \
+	X(GRAPH, 6, "graph id - the lane's previous one, zigzag")
+
+/* X(number, member): the columns of memory operations and ranges: difference from the record
+ * before, zigzag; `end_ns` is coded as the difference from the record's own start. */
+#define KP_MEMOP_COLUMNS(X)                                                                        \
+	X(1, start_ns)                                                                             \
+	X(2, end_ns)                                                                               \
+	X(3, bytes)                                                                                \
+	X(4, graph_node)                                                                           \
+	X(5, kind)                                                                                 \
+	X(6, device)                                                                               \
+	X(7, context)                                                                              \
+	X(8, stream)                                                                               \
+	X(9, correlation)                                                                          \
+	X(10, flags)
+#define KP_RANGE_COLUMNS(X)                                                                        \
+	X(1, start_ns)                                                                             \
+	X(2, end_ns)                                                                               \
+	X(3, thread)                                                                               \
+	X(4, domain)                                                                               \
+	X(5, name)                                                                                 \
+	X(6, depth)
+
+/* Appends `count` launches, which are in order of start; configurations are known to `lanes`. */
+void kp_columns_put_launches(const struct kp_launch *launches, size_t count,
+			     struct kp_lanes *lanes, struct kp_buffer *out);
+void kp_columns_put_memops(const struct kp_memop *memops, size_t count, struct kp_buffer *out);
+void kp_columns_put_ranges(const struct kp_range *ranges, size_t count, struct kp_buffer *out);
+
+/* Decodes exactly `count` records into `out`. Errors: KP_CORRUPT (a configuration that `lanes` does
+ * not know included). */
+enum kp_status kp_columns_get_launches(struct kp_cursor *cursor, size_t count,
+				       struct kp_lanes *lanes, struct kp_launch *out);
+enum kp_status kp_columns_get_memops(struct kp_cursor *cursor, size_t count, struct kp_memop *out);
+enum kp_status kp_columns_get_ranges(struct kp_cursor *cursor, size_t count, struct kp_range *out);
+
+#endif

@@ -1,0 +1,408 @@
+/*
+ * The reader: index, then tables, then batches in order of time; see reader.h.
+ *
+ * Memory: the index (88 bytes a chunk), the tables (within their budget), one stored and one
+ * decompressed payload (16 MiB each at most) and one decoded batch (65,536 records at most).
+ */
+#include "trace/reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <zstd.h>
+
+#include "trace/columns.h"
+#include "trace/index.h"
+#include "trace/tables.h"
+
+#define TABLE_BUDGET_FLOOR (48U << 20)
+
+struct kp_reader {
+	int *fds;
+	size_t file_count;
+	uint64_t bytes; /* of all files */
+	struct kp_index index;
+	size_t *batches; /* numbers of index entries that hold batches, in order of first_ns */
+	size_t batch_count, next_batch;
+	struct kp_tables tables;
+	struct kp_damage found;   /* while opening */
+	struct kp_damage reading; /* while delivering batches, since the last rewind */
+	struct kp_buffer stored, raw;
+	ZSTD_DCtx *decompressor;
+	void *records; /* the current batch */
+	size_t record_bytes;
+};
+
+static bool is_batch(uint8_t kind)
+{
+	return kind == KP_CHUNK_LAUNCHES || kind == KP_CHUNK_MEMOPS || kind == KP_CHUNK_RANGES;
+}
+
+static bool is_known(uint8_t kind)
+{
+	switch (kind) {
+#define KIND_ROW(name, number, holds) case KP_CHUNK_##name:
+		KP_CHUNK_KINDS(KIND_ROW)
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Loads, checks and decompresses a chunk. Errors: KP_IO, KP_CORRUPT, KP_NO_MEMORY. */
+static enum kp_status load(struct kp_reader *reader, const struct kp_index_entry *entry,
+			   struct kp_cursor *payload)
+{
+	enum kp_status status;
+
+	kp_buffer_clear(&reader->stored);
+	if (!kp_buffer_reserve(&reader->stored, (size_t)entry->header.stored_bytes + 1))
+		return KP_NO_MEMORY;
+	status = kp_read_at(reader->fds[entry->file], reader->stored.bytes,
+			    entry->header.stored_bytes, entry->offset);
+	if (status != KP_OK)
+		return errno ? status : KP_CORRUPT; /* the file shrank */
+	return kp_chunk_open(&entry->header, reader->stored.bytes, reader->decompressor,
+			     &reader->raw, payload);
+}
+
+static void count_damaged(struct kp_damage *damage, const struct kp_chunk_header *header)
+{
+	damage->damaged_chunks++;
+	damage->damaged_bytes += header->stored_bytes + KP_CHUNK_HEADER_BYTES;
+	if (header->kind == KP_CHUNK_LAUNCHES)
+		damage->lost_launches += header->record_count;
+}
+
+/* ---- opening ---- */
+
+static enum kp_status open_file(struct kp_reader *reader, const char *path)
+{
+	struct stat about;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return errno == ENOENT ? KP_NOT_FOUND : KP_IO;
+	reader->fds[reader->file_count++] = fd;
+	if (fstat(fd, &about) != 0)
+		return KP_IO;
+	if (!S_ISREG(about.st_mode))
+		return KP_NOT_SEEKABLE;
+	if (about.st_size == 0)
+		return KP_EMPTY;
+	reader->bytes += (uint64_t)about.st_size;
+	return kp_index_scan(&reader->index, fd, (uint64_t)about.st_size,
+			     (uint32_t)reader->file_count - 1);
+}
+
+/* What to say of a file that added no usable chunk. */
+static enum kp_status judge_file(const struct kp_reader *reader, size_t first_entry)
+{
+	char magic[sizeof(KP_CHUNK_MAGIC) - 1] = {0};
+	bool newer = false;
+
+	for (size_t i = first_entry; i < reader->index.count; i++) {
+		if (reader->index.entries[i].header.major == KP_CHUNK_MAJOR)
+			return KP_OK;
+		newer = true;
+	}
+	if (newer)
+		return KP_NEWER;
+	if (pread(reader->fds[reader->file_count - 1], magic, sizeof(magic), 0) !=
+		    (ssize_t)sizeof(magic) ||
+	    memcmp(magic, KP_CHUNK_MAGIC, sizeof(magic)) != 0)
+		return KP_NOT_A_TRACE;
+	return KP_CORRUPT;
+}
+
+static enum kp_status open_files(struct kp_reader *reader, const char *const *paths, size_t count,
+				 size_t *bad)
+{
+	reader->fds = calloc(count, sizeof(*reader->fds));
+	if (!reader->fds)
+		return KP_NO_MEMORY;
+	for (size_t i = 0; i < count; i++) {
+		size_t first_entry = reader->index.count;
+		enum kp_status status = open_file(reader, paths[i]);
+
+		if (status == KP_OK)
+			status = judge_file(reader, first_entry);
+		if (status != KP_OK) {
+			*bad = i;
+			return status;
+		}
+	}
+	reader->found = reader->index.damage;
+	return KP_OK;
+}
+
+/* Counts a chunk for the check of its process's numbering. */
+static enum kp_status number_chunk(struct kp_reader *reader, const struct kp_chunk_header *header)
+{
+	struct kp_process_tables *process;
+	enum kp_status status = kp_tables_process(&reader->tables, header->process, &process);
+
+	if (status != KP_OK || header->sequence == KP_CHUNK_UNNUMBERED)
+		return status;
+	process->numbered_chunks++;
+	if (header->sequence >= process->next_sequence)
+		process->next_sequence = (uint64_t)header->sequence + 1;
+	return KP_OK;
+}
+
+static enum kp_status add_to_tables(struct kp_reader *reader, const struct kp_index_entry *entry)
+{
+	struct kp_cursor payload;
+	enum kp_status status = load(reader, entry, &payload);
+
+	if (status == KP_OK)
+		status = kp_tables_add(&reader->tables, &entry->header, &payload);
+	if (status != KP_CORRUPT)
+		return status;
+	count_damaged(&reader->found, &entry->header);
+	return KP_OK;
+}
+
+/* Sorts the chunks: descriptive ones into the tables, batches into their list. */
+static enum kp_status sort_chunks(struct kp_reader *reader)
+{
+	reader->batches = calloc(reader->index.count + 1, sizeof(*reader->batches));
+	if (!reader->batches)
+		return KP_NO_MEMORY;
+	for (size_t i = 0; i < reader->index.count; i++) {
+		const struct kp_index_entry *entry = &reader->index.entries[i];
+		enum kp_status status = KP_OK;
+
+		if (entry->header.major != KP_CHUNK_MAJOR || !is_known(entry->header.kind)) {
+			reader->found.unknown_chunks++;
+			continue;
+		}
+		status = number_chunk(reader, &entry->header);
+		if (status == KP_OK && is_batch(entry->header.kind))
+			reader->batches[reader->batch_count++] = i;
+		else if (status == KP_OK)
+			status = add_to_tables(reader, entry);
+		if (status != KP_OK)
+			return status;
+	}
+	for (size_t i = 0; i < reader->tables.count; i++) {
+		const struct kp_process_tables *process = reader->tables.processes[i];
+
+		if (process->next_sequence > process->numbered_chunks)
+			reader->found.missing_chunks +=
+				process->next_sequence - process->numbered_chunks;
+	}
+	return KP_OK;
+}
+
+static int by_first_ns(const void *a, const void *b, void *context)
+{
+	const struct kp_index_entry *entries = context;
+	size_t left = *(const size_t *)a, right = *(const size_t *)b;
+	uint64_t left_ns = entries[left].header.first_ns;
+	uint64_t right_ns = entries[right].header.first_ns;
+
+	if (left_ns != right_ns)
+		return left_ns < right_ns ? -1 : 1;
+	return left < right ? -1 : left > right;
+}
+
+enum kp_status kp_reader_open(const char *const *paths, size_t count, struct kp_reader **out,
+			      size_t *bad)
+{
+	struct kp_reader *reader = calloc(1, sizeof(*reader));
+	size_t budget;
+	enum kp_status status;
+
+	*out = NULL;
+	*bad = 0;
+	if (!reader)
+		return KP_NO_MEMORY;
+	reader->decompressor = ZSTD_createDCtx();
+	status = reader->decompressor ? open_files(reader, paths, count, bad) : KP_NO_MEMORY;
+	if (status == KP_OK) {
+		budget = reader->bytes > TABLE_BUDGET_FLOOR / 3 ? (size_t)reader->bytes * 3
+								: TABLE_BUDGET_FLOOR;
+		status = kp_tables_init(&reader->tables, budget);
+	}
+	if (status == KP_OK)
+		status = sort_chunks(reader);
+	if (status != KP_OK) {
+		int saved = errno;
+
+		kp_reader_close(reader);
+		errno = saved;
+		return status;
+	}
+	if (reader->batch_count)
+		qsort_r(reader->batches, reader->batch_count, sizeof(*reader->batches),
+			by_first_ns, reader->index.entries);
+	*out = reader;
+	return KP_OK;
+}
+
+void kp_reader_close(struct kp_reader *reader)
+{
+	if (!reader)
+		return;
+	for (size_t i = 0; i < reader->file_count; i++)
+		close(reader->fds[i]);
+	free(reader->fds);
+	kp_index_fini(&reader->index);
+	free(reader->batches);
+	kp_tables_fini(&reader->tables);
+	kp_buffer_fini(&reader->stored);
+	kp_buffer_fini(&reader->raw);
+	ZSTD_freeDCtx(reader->decompressor);
+	free(reader->records);
+	free(reader);
+}
+
+/* ---- batches ---- */
+
+/* Whether every valid start is at or after the header's first_ns, as the order of batches needs. */
+static bool keeps_promise(const void *records, size_t count, size_t stride, uint64_t first_ns)
+{
+	for (size_t i = 0; i < count; i++) {
+		const uint64_t *times = (const void *)((const char *)records + i * stride);
+
+		if (kp_time_quality(times[0], times[1]) == KP_TIME_VALID && times[0] < first_ns)
+			return false;
+	}
+	return true;
+}
+
+static bool in_order(const void *records, size_t count, size_t stride)
+{
+	for (size_t i = 1; i < count; i++) {
+		const char *at = (const char *)records + i * stride;
+
+		if (*(const uint64_t *)at < *(const uint64_t *)(at - stride))
+			return false;
+	}
+	return true;
+}
+
+static bool names_known(const struct kp_range *ranges, size_t count,
+			const struct kp_process *process)
+{
+	for (size_t i = 0; i < count; i++)
+		if (ranges[i].domain >= process->string_count ||
+		    ranges[i].name >= process->string_count)
+			return false;
+	return true;
+}
+
+/* Makes room for a batch of `count` records of `stride` bytes. */
+static bool reserve_records(struct kp_reader *reader, size_t count, size_t stride)
+{
+	size_t bytes = count * stride + 1;
+	void *grown;
+
+	if (bytes <= reader->record_bytes)
+		return true;
+	grown = realloc(reader->records, bytes);
+	if (!grown)
+		return false;
+	reader->records = grown;
+	reader->record_bytes = bytes;
+	return true;
+}
+
+static enum kp_status decode(struct kp_reader *reader, const struct kp_chunk_header *header,
+			     struct kp_process_tables *process, struct kp_cursor *payload,
+			     struct kp_event *out)
+{
+	static const size_t strides[] = {
+		[KP_CHUNK_LAUNCHES] = sizeof(struct kp_launch),
+		[KP_CHUNK_MEMOPS] = sizeof(struct kp_memop),
+		[KP_CHUNK_RANGES] = sizeof(struct kp_range),
+	};
+	size_t count = header->record_count, stride = strides[header->kind];
+	enum kp_status status;
+	bool sound;
+
+	if (!reserve_records(reader, count, stride))
+		return KP_NO_MEMORY;
+	if (header->kind == KP_CHUNK_LAUNCHES) {
+		out->kind = KP_EVENT_LAUNCHES;
+		out->launches = reader->records;
+		status = kp_columns_get_launches(payload, count, &process->lanes, reader->records);
+		sound = status == KP_OK && in_order(reader->records, count, stride);
+	} else if (header->kind == KP_CHUNK_MEMOPS) {
+		out->kind = KP_EVENT_MEMOPS;
+		out->memops = reader->records;
+		status = kp_columns_get_memops(payload, count, reader->records);
+		sound = status == KP_OK && in_order(reader->records, count, stride);
+	} else {
+		out->kind = KP_EVENT_RANGES;
+		out->ranges = reader->records;
+		status = kp_columns_get_ranges(payload, count, reader->records);
+		sound = status == KP_OK && names_known(reader->records, count, &process->public);
+	}
+	if (status != KP_OK)
+		return status;
+	sound = sound && keeps_promise(reader->records, count, stride, header->first_ns);
+	out->process = &process->public;
+	out->count = count;
+	return sound ? KP_OK : KP_CORRUPT;
+}
+
+enum kp_status kp_reader_next(struct kp_reader *reader, struct kp_event *out)
+{
+	while (reader->next_batch < reader->batch_count) {
+		const struct kp_index_entry *entries = reader->index.entries;
+		const struct kp_index_entry *entry =
+			&entries[reader->batches[reader->next_batch++]];
+		struct kp_process_tables *process;
+		struct kp_cursor payload;
+		enum kp_status status;
+
+		out->watermark_ns = reader->next_batch == reader->batch_count
+					    ? UINT64_MAX
+					    : entries[reader->batches[reader->next_batch]].header.first_ns;
+		status = kp_tables_process(&reader->tables, entry->header.process, &process);
+		if (status == KP_OK)
+			status = load(reader, entry, &payload);
+		if (status == KP_OK)
+			status = decode(reader, &entry->header, process, &payload, out);
+		if (status != KP_CORRUPT)
+			return status;
+		count_damaged(&reader->reading, &entry->header);
+	}
+	return KP_END;
+}
+
+void kp_reader_rewind(struct kp_reader *reader)
+{
+	reader->next_batch = 0;
+	reader->reading = (struct kp_damage){0};
+}
+
+size_t kp_reader_process_count(const struct kp_reader *reader)
+{
+	return reader->tables.count;
+}
+
+const struct kp_process *kp_reader_process(const struct kp_reader *reader, size_t index)
+{
+	return &reader->tables.processes[index]->public;
+}
+
+struct kp_damage kp_reader_damage(const struct kp_reader *reader)
+{
+	struct kp_damage damage = reader->found;
+
+	damage.damaged_chunks += reader->reading.damaged_chunks;
+	damage.damaged_bytes += reader->reading.damaged_bytes;
+	damage.lost_launches += reader->reading.lost_launches;
+	return damage;
+}
+
+uint64_t kp_reader_bytes(const struct kp_reader *reader)
+{
+	return reader->bytes;
+}

@@ -1,0 +1,151 @@
+/*
+ * What a trace says, in memory: the records that the collector writes and the reader delivers.
+ *
+ * Times are nanoseconds on the trace's clock: CLOCK_MONOTONIC of the host that wrote them, onto
+ * which CUPTI maps the GPU's own clock. Records that describe something (process, device, …) are
+ * lists of optional fields, generated from fields.h: `has` holds bit KP_<RECORD>_<field> for each
+ * field that is present; an absent field is «not measured», never zero.
+ */
+#ifndef KP_TRACE_RECORDS_H
+#define KP_TRACE_RECORDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trace/fields.h"
+
+/* Bytes with a length; a NUL follows in memory, but the bytes may hold NULs of their own. */
+struct kp_text {
+	const char *bytes;
+	size_t length;
+};
+
+#define KP_MEMBER_U64(name) uint64_t name;
+#define KP_MEMBER_TEXT(name) struct kp_text name;
+#define KP_MEMBER(key, type, name) KP_MEMBER_##type(name)
+
+#define KP_BIT_PROCESS(key, type, name) KP_PROCESS_##name,
+#define KP_BIT_DEVICE(key, type, name) KP_DEVICE_##name,
+#define KP_BIT_CLOCK(key, type, name) KP_CLOCK_##name,
+#define KP_BIT_COUNTS(key, type, name) KP_COUNTS_##name,
+#define KP_BIT_NOTE(key, type, name) KP_NOTE_##name,
+#define KP_BIT_END(key, type, name) KP_END_##name,
+enum kp_process_field { KP_PROCESS_FIELDS(KP_BIT_PROCESS) KP_PROCESS_FIELD_COUNT };
+enum kp_device_field { KP_DEVICE_FIELDS(KP_BIT_DEVICE) KP_DEVICE_FIELD_COUNT };
+enum kp_clock_field { KP_CLOCK_FIELDS(KP_BIT_CLOCK) KP_CLOCK_FIELD_COUNT };
+enum kp_counts_field { KP_COUNTS_FIELDS(KP_BIT_COUNTS) KP_COUNTS_FIELD_COUNT };
+enum kp_note_field { KP_NOTE_FIELDS(KP_BIT_NOTE) KP_NOTE_FIELD_COUNT };
+enum kp_end_field { KP_END_FIELDS(KP_BIT_END) KP_END_FIELD_COUNT };
+
+struct kp_process_info {
+	uint64_t has;
+	KP_PROCESS_FIELDS(KP_MEMBER)
+};
+struct kp_device_info {
+	uint64_t has;
+	KP_DEVICE_FIELDS(KP_MEMBER)
+};
+struct kp_clock_info {
+	uint64_t has;
+	KP_CLOCK_FIELDS(KP_MEMBER)
+};
+struct kp_counts {
+	uint64_t has;
+	KP_COUNTS_FIELDS(KP_MEMBER)
+};
+struct kp_note {
+	uint64_t has;
+	KP_NOTE_FIELDS(KP_MEMBER)
+};
+struct kp_end {
+	uint64_t has;
+	KP_END_FIELDS(KP_MEMBER)
+};
+
+/* Whether a field was measured; set one (the fields of a record are plain members). */
+#define KP_HAS(record, RECORD, field) (((record)->has >> KP_##RECORD##_##field) & 1U)
+#define KP_SET(record, RECORD, field, value)                                   \
+	((record)->field = (value), (record)->has |= 1ULL << KP_##RECORD##_##field)
+
+enum kp_note_level { KP_NOTE_INFO = 0, KP_NOTE_WARNING = 1, KP_NOTE_ERROR = 2 };
+
+/*
+ * Everything about a launch that repeats from one to the next, interned: a launch record carries
+ * the number of one of these. `name` is the number of an interned string (the mangled name).
+ */
+struct kp_launch_config {
+	uint32_t name;
+	uint32_t device, context, stream;
+	uint32_t grid[3];    /* blocks */
+	uint32_t block[3];   /* threads */
+	uint32_t cluster[3]; /* blocks; 0 where there are no clusters */
+	uint32_t registers;  /* a thread */
+	uint32_t static_shared_bytes, dynamic_shared_bytes; /* a block */
+	uint32_t local_bytes;                               /* a thread */
+	uint32_t launch_type; /* 0 regular, 1 cooperative, 2 cooperative multi-device, 3 CDP */
+};
+
+/* One execution of a kernel. Raw times: judge them with kp_time_quality. */
+struct kp_launch {
+	uint64_t start_ns, end_ns;
+	uint64_t graph_node;  /* CUPTI's graph node id; 0: not launched by a graph */
+	uint32_t config;      /* number of a kp_launch_config of the same process */
+	uint32_t correlation; /* CUPTI's correlation id: one an API call; 0: unknown */
+	uint32_t graph;       /* CUPTI's graph id; 0: not launched by a graph */
+};
+
+enum kp_memop_kind {
+	KP_MEMOP_OTHER,
+	KP_MEMOP_HOST_TO_DEVICE,
+	KP_MEMOP_DEVICE_TO_HOST,
+	KP_MEMOP_DEVICE_TO_DEVICE,
+	KP_MEMOP_HOST_TO_HOST,
+	KP_MEMOP_PEER_TO_PEER,
+	KP_MEMOP_SET,
+	KP_MEMOP_KIND_COUNT
+};
+
+/* One memory copy or set. */
+struct kp_memop {
+	uint64_t start_ns, end_ns;
+	uint64_t bytes;
+	uint64_t graph_node;
+	uint32_t kind; /* enum kp_memop_kind */
+	uint32_t device, context, stream;
+	uint32_t correlation;
+	uint32_t flags; /* bit 0: asynchronous */
+};
+
+/* One closed NVTX range of one thread and domain. */
+struct kp_range {
+	uint64_t start_ns, end_ns;
+	uint32_t thread; /* system thread id */
+	uint32_t domain; /* interned string; the default domain is the empty string */
+	uint32_t name;   /* interned string */
+	uint32_t depth;  /* 0: outermost of its thread and domain; ranges of start/end pairs: UINT32_MAX */
+};
+
+enum kp_time_quality {
+	KP_TIME_VALID,
+	KP_TIME_UNTIMED, /* start = end = 0: CUPTI could not time it; or end = 0: it was still running */
+	KP_TIME_INVALID  /* end before start, or outside what a run can last */
+};
+
+/* The latest time that is believed: 2^62 ns, 146 years. Sentinels such as UINT64_MAX lie above it. */
+#define KP_TIME_MAX_NS (1ULL << 62)
+/* The longest duration that is believed: 30 days. */
+#define KP_DURATION_MAX_NS (30ULL * 24 * 3600 * 1000000000ULL)
+
+/* Whether a pair of raw times can be used. The one rule for collector, reader and analyses. */
+static inline enum kp_time_quality kp_time_quality(uint64_t start_ns, uint64_t end_ns)
+{
+	if (end_ns == 0)
+		return KP_TIME_UNTIMED;
+	if (start_ns == 0 || end_ns < start_ns || end_ns > KP_TIME_MAX_NS ||
+	    end_ns - start_ns > KP_DURATION_MAX_NS)
+		return KP_TIME_INVALID;
+	return KP_TIME_VALID;
+}
+
+#endif

@@ -1,0 +1,280 @@
+/* Fills the tables of processes from descriptive chunks; see tables.h. */
+#include "trace/tables.h"
+
+#include <stdlib.h>
+
+#include "trace/fieldset.h"
+
+static const struct kp_text lost_name = {"(lost name)", sizeof("(lost name)") - 1};
+
+enum kp_status kp_tables_init(struct kp_tables *tables, size_t budget_bytes)
+{
+	*tables = (struct kp_tables){.budget_bytes = budget_bytes};
+	tables->arena = kp_arena_create();
+	return tables->arena ? KP_OK : KP_NO_MEMORY;
+}
+
+void kp_tables_fini(struct kp_tables *tables)
+{
+	for (size_t i = 0; i < tables->count; i++) {
+		struct kp_process_tables *process = tables->processes[i];
+
+		free(process->devices);
+		free(process->strings);
+		free(process->configs);
+		free(process->notes);
+		kp_lanes_fini(&process->lanes);
+		free(process);
+	}
+	free(tables->processes);
+	kp_intern_fini(&tables->identities);
+	kp_arena_destroy(tables->arena);
+	*tables = (struct kp_tables){0};
+}
+
+/* Takes `bytes` from the budget. */
+static bool spend(struct kp_tables *tables, size_t bytes)
+{
+	if (bytes > tables->budget_bytes - tables->used_bytes)
+		return false;
+	tables->used_bytes += bytes;
+	return true;
+}
+
+/* Makes room for one more element. */
+static bool grow(void **vector, size_t count, size_t *capacity, size_t element_bytes)
+{
+	size_t larger = *capacity ? *capacity * 2 : 8;
+	void *grown;
+
+	if (count < *capacity)
+		return true;
+	grown = realloc(*vector, larger * element_bytes);
+	if (!grown)
+		return false;
+	*vector = grown;
+	*capacity = larger;
+	return true;
+}
+
+enum kp_status kp_tables_process(struct kp_tables *tables, uint64_t process,
+				 struct kp_process_tables **out)
+{
+	struct kp_process_tables *created;
+	uint32_t index;
+	enum kp_status status;
+
+	*out = NULL;
+	if (!grow((void **)&tables->processes, tables->count, &tables->capacity,
+		  sizeof(struct kp_process_tables *)))
+		return KP_NO_MEMORY;
+	status = kp_intern_put(&tables->identities, &process, sizeof(process), &index, NULL);
+	if (status != KP_OK)
+		return status;
+	if (index == tables->count) {
+		created = calloc(1, sizeof(*created));
+		if (!created)
+			return KP_NO_MEMORY;
+		created->public.id = process;
+		created->public.index = index;
+		tables->processes[tables->count++] = created;
+	}
+	*out = tables->processes[index];
+	return KP_OK;
+}
+
+/* ---- interned tables ---- */
+
+static enum kp_status add_string(struct kp_tables *tables, struct kp_process_tables *process,
+				 const struct kp_text *text)
+{
+	struct kp_process *public = &process->public;
+
+	if (!spend(tables, sizeof(*text) + text->length))
+		return KP_CORRUPT;
+	if (!grow((void **)&process->strings, public->string_count, &process->string_capacity,
+		  sizeof(*text)))
+		return KP_NO_MEMORY;
+	process->strings[public->string_count++] = *text;
+	public->strings = process->strings;
+	return KP_OK;
+}
+
+static enum kp_status add_config(struct kp_tables *tables, struct kp_process_tables *process,
+				 const struct kp_launch_config *config)
+{
+	struct kp_process *public = &process->public;
+
+	if (!spend(tables, sizeof(*config) + sizeof(struct kp_lane)))
+		return KP_CORRUPT;
+	if (!grow((void **)&process->configs, public->config_count, &process->config_capacity,
+		  sizeof(*config)))
+		return KP_NO_MEMORY;
+	process->configs[public->config_count++] = *config;
+	public->configs = process->configs;
+	return kp_lanes_add(&process->lanes, config);
+}
+
+/*
+ * Where a table chunk begins: *skip says how many of its entries are known already (a chunk that was
+ * written again after a failure). A chunk that begins beyond the table's end means that entries were
+ * lost; strings are filled up with a placeholder, configurations cannot be.
+ */
+static enum kp_status table_begin(struct kp_cursor *payload, size_t known, size_t *missing,
+				  size_t *skip)
+{
+	uint64_t first = kp_cursor_varint(payload);
+
+	if (payload->failed || first > UINT32_MAX)
+		return KP_CORRUPT;
+	*missing = first > known ? first - known : 0;
+	*skip = first < known ? known - first : 0;
+	return KP_OK;
+}
+
+static enum kp_status add_strings(struct kp_tables *tables, struct kp_process_tables *process,
+				  size_t count, struct kp_cursor *payload)
+{
+	size_t missing, skip;
+	enum kp_status status =
+		table_begin(payload, process->public.string_count, &missing, &skip);
+
+	for (size_t i = 0; status == KP_OK && i < missing; i++)
+		status = add_string(tables, process, &lost_name);
+	for (size_t i = 0; status == KP_OK && i < count; i++) {
+		struct kp_cursor bytes = kp_cursor_take(payload, kp_cursor_varint(payload));
+		struct kp_text text = {.length = kp_cursor_left(&bytes)};
+
+		if (payload->failed)
+			return KP_CORRUPT;
+		if (i < skip)
+			continue;
+		text.bytes = kp_arena_copy(tables->arena, (const char *)bytes.at, text.length);
+		if (!text.bytes)
+			return KP_NO_MEMORY;
+		status = add_string(tables, process, &text);
+	}
+	return status;
+}
+
+static enum kp_status add_configs(struct kp_tables *tables, struct kp_process_tables *process,
+				  size_t count, struct kp_cursor *payload)
+{
+	size_t missing, skip;
+	enum kp_status status =
+		table_begin(payload, process->public.config_count, &missing, &skip);
+
+	if (status == KP_OK && missing)
+		return KP_CORRUPT;
+	for (size_t i = 0; status == KP_OK && i < count; i++) {
+		struct kp_cursor bytes = kp_cursor_take(payload, kp_cursor_varint(payload));
+		struct kp_launch_config config = {0};
+		uint32_t *members = (uint32_t *)&config;
+
+		if (payload->failed)
+			return KP_CORRUPT;
+		for (size_t m = 0; m < sizeof(config) / 4 && kp_cursor_left(&bytes); m++)
+			members[m] = (uint32_t)kp_cursor_varint(&bytes);
+		if (bytes.failed)
+			return KP_CORRUPT;
+		if (i >= skip)
+			status = add_config(tables, process, &config);
+	}
+	return status;
+}
+
+/* ---- fields ---- */
+
+/* A later record completes an earlier one; so do counts. */
+static enum kp_status add_process(struct kp_tables *tables, struct kp_process_tables *process,
+				  struct kp_cursor *payload)
+{
+	return kp_fieldset_decode(&kp_process_fieldset, payload, tables->arena,
+				  &process->public.info);
+}
+
+static enum kp_status add_device(struct kp_tables *tables, struct kp_process_tables *process,
+				 struct kp_cursor *payload)
+{
+	struct kp_process *public = &process->public;
+
+	if (!spend(tables, sizeof(*process->devices)))
+		return KP_CORRUPT;
+	if (!grow((void **)&process->devices, public->device_count, &process->device_capacity,
+		  sizeof(*process->devices)))
+		return KP_NO_MEMORY;
+	public->devices = process->devices;
+	process->devices[public->device_count] = (struct kp_device_info){0};
+	return kp_fieldset_decode(&kp_device_fieldset, payload, tables->arena,
+				  &process->devices[public->device_count++]);
+}
+
+static enum kp_status add_note(struct kp_tables *tables, struct kp_process_tables *process,
+			       struct kp_cursor *payload)
+{
+	struct kp_process *public = &process->public;
+
+	if (!spend(tables, sizeof(*process->notes)))
+		return KP_CORRUPT;
+	if (!grow((void **)&process->notes, public->note_count, &process->note_capacity,
+		  sizeof(*process->notes)))
+		return KP_NO_MEMORY;
+	public->notes = process->notes;
+	process->notes[public->note_count] = (struct kp_note){0};
+	return kp_fieldset_decode(&kp_note_fieldset, payload, tables->arena,
+				  &process->notes[public->note_count++]);
+}
+
+static enum kp_status add_clock(struct kp_tables *tables, struct kp_process_tables *process,
+				struct kp_cursor *payload)
+{
+	struct kp_process *public = &process->public;
+	enum kp_status status = kp_fieldset_decode(&kp_clock_fieldset, payload, tables->arena,
+						   &public->last_clock);
+
+	if (status == KP_OK && !public->first_clock.has)
+		public->first_clock = public->last_clock;
+	return status;
+}
+
+enum kp_status kp_tables_add(struct kp_tables *tables, const struct kp_chunk_header *header,
+			     struct kp_cursor *payload)
+{
+	struct kp_process_tables *process;
+	enum kp_status status = kp_tables_process(tables, header->process, &process);
+
+	if (status != KP_OK)
+		return status;
+	if (!spend(tables, kp_cursor_left(payload)))
+		return KP_CORRUPT;
+	switch ((enum kp_chunk_kind)header->kind) {
+	case KP_CHUNK_PROCESS:
+		return add_process(tables, process, payload);
+	case KP_CHUNK_DEVICE:
+		return add_device(tables, process, payload);
+	case KP_CHUNK_CLOCK:
+		return add_clock(tables, process, payload);
+	case KP_CHUNK_COUNTS:
+		return kp_fieldset_decode(&kp_counts_fieldset, payload, tables->arena,
+					  &process->public.counts);
+	case KP_CHUNK_NOTE:
+		return add_note(tables, process, payload);
+	case KP_CHUNK_END:
+		return kp_fieldset_decode(&kp_end_fieldset, payload, tables->arena,
+					  &process->public.end);
+	case KP_CHUNK_STRINGS:
+		return add_strings(tables, process, header->record_count, payload);
+	case KP_CHUNK_CONFIGS:
+		return add_configs(tables, process, header->record_count, payload);
+	case KP_CHUNK_LAUNCHES:
+	case KP_CHUNK_MEMOPS:
+	case KP_CHUNK_RANGES:
+		break;
+	}
+	return KP_UNSUPPORTED;
+}
+
+struct kp_text kp_process_string(const struct kp_process *process, uint32_t number)
+{
+	return number < process->string_count ? process->strings[number] : lost_name;
+}

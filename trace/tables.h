@@ -1,0 +1,48 @@
+/*
+ * The tables of the processes of a trace, as the reader fills them from descriptive chunks.
+ *
+ * Memory is bounded by a budget, so that a small hostile file cannot unfold into a large one.
+ */
+#ifndef KP_TRACE_TABLES_H
+#define KP_TRACE_TABLES_H
+
+#include "trace/arena.h"
+#include "trace/chunk.h"
+#include "trace/lanes.h"
+#include "trace/reader.h"
+
+/* A process under construction: `public` points into the vectors here. */
+struct kp_process_tables {
+	struct kp_process public;
+	struct kp_device_info *devices;
+	struct kp_text *strings;
+	struct kp_launch_config *configs;
+	struct kp_note *notes;
+	size_t device_capacity, string_capacity, config_capacity, note_capacity;
+	struct kp_lanes lanes;
+	uint64_t numbered_chunks; /* seen */
+	uint64_t next_sequence;   /* largest seen + 1 */
+};
+
+struct kp_tables {
+	struct kp_process_tables **processes; /* in order of appearance */
+	size_t count, capacity;
+	struct kp_intern identities; /* index by process identity */
+	struct kp_arena *arena;      /* texts */
+	size_t used_bytes, budget_bytes;
+};
+
+enum kp_status kp_tables_init(struct kp_tables *tables, size_t budget_bytes);
+void kp_tables_fini(struct kp_tables *tables);
+
+/* The tables of a process, created at its first chunk. Errors: KP_NO_MEMORY. */
+enum kp_status kp_tables_process(struct kp_tables *tables, uint64_t process,
+				 struct kp_process_tables **out);
+/*
+ * Takes in one descriptive chunk. Errors: KP_CORRUPT (damaged, or beyond the budget), KP_NO_MEMORY,
+ * KP_UNSUPPORTED (of another kind).
+ */
+enum kp_status kp_tables_add(struct kp_tables *tables, const struct kp_chunk_header *header,
+			     struct kp_cursor *payload);
+
+#endif

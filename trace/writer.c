@@ -1,0 +1,393 @@
+/*
+ * The writer: buffers records, interns names, appends chunks; see writer.h.
+ *
+ * A chunk goes out in one write call on an O_APPEND descriptor. Before launches go out, so do the
+ * strings and configurations that they refer to; if those cannot be written, the launches count as
+ * lost, because nobody could read them.
+ */
+#include "trace/writer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <zstd.h>
+
+#include "trace/chunk.h"
+#include "trace/columns.h"
+#include "trace/fieldset.h"
+#include "trace/lanes.h"
+
+#define LAUNCHES_PER_CHUNK 16384
+#define MEMOPS_PER_CHUNK 4096
+#define RANGES_PER_CHUNK 4096
+#define TABLE_BYTES_PER_CHUNK (1U << 20)
+#define ZSTD_LEVEL 3
+
+/* One interned table on its way to the file: entries below `written` are there. */
+struct table {
+	struct kp_intern entries;
+	size_t written;
+	enum kp_chunk_kind kind;
+};
+
+struct kp_writer {
+	int fd;
+	uint64_t process;
+	uint32_t sequence; /* of the next chunk; KP_CHUNK_UNNUMBERED before the process record */
+	struct table strings, configs;
+	struct kp_lanes lanes;
+	struct kp_launch *launches;
+	struct kp_memop *memops;
+	struct kp_range *ranges;
+	size_t launch_count, memop_count, range_count;
+	struct kp_buffer payload, sealed;
+	ZSTD_CCtx *compressor;
+	struct kp_writer_loss loss;
+};
+
+enum kp_status kp_writer_create(int fd, uint64_t process, struct kp_writer **out)
+{
+	struct kp_writer *writer = calloc(1, sizeof(*writer));
+
+	*out = NULL;
+	if (!writer)
+		return KP_NO_MEMORY;
+	writer->fd = fd;
+	writer->process = process;
+	writer->sequence = KP_CHUNK_UNNUMBERED;
+	writer->strings.kind = KP_CHUNK_STRINGS;
+	writer->configs.kind = KP_CHUNK_CONFIGS;
+	writer->launches = malloc(LAUNCHES_PER_CHUNK * sizeof(*writer->launches));
+	writer->memops = malloc(MEMOPS_PER_CHUNK * sizeof(*writer->memops));
+	writer->ranges = malloc(RANGES_PER_CHUNK * sizeof(*writer->ranges));
+	writer->compressor = ZSTD_createCCtx();
+	if (!writer->launches || !writer->memops || !writer->ranges || !writer->compressor) {
+		kp_writer_destroy(writer);
+		return KP_NO_MEMORY;
+	}
+	ZSTD_CCtx_setParameter(writer->compressor, ZSTD_c_compressionLevel, ZSTD_LEVEL);
+	*out = writer;
+	return KP_OK;
+}
+
+void kp_writer_set_fd(struct kp_writer *writer, int fd)
+{
+	writer->fd = fd;
+}
+
+void kp_writer_destroy(struct kp_writer *writer)
+{
+	if (!writer)
+		return;
+	kp_intern_fini(&writer->strings.entries);
+	kp_intern_fini(&writer->configs.entries);
+	kp_lanes_fini(&writer->lanes);
+	free(writer->launches);
+	free(writer->memops);
+	free(writer->ranges);
+	kp_buffer_fini(&writer->payload);
+	kp_buffer_fini(&writer->sealed);
+	ZSTD_freeCCtx(writer->compressor);
+	free(writer);
+}
+
+/* ---- chunks ---- */
+
+static enum kp_status write_all(struct kp_writer *writer, const uint8_t *bytes, size_t length)
+{
+	while (length) {
+		ssize_t n = write(writer->fd, bytes, length);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			if (!writer->loss.first_errno)
+				writer->loss.first_errno = n < 0 ? errno : EIO;
+			return KP_IO;
+		}
+		bytes += n;
+		length -= (size_t)n;
+	}
+	return KP_OK;
+}
+
+/* Seals the payload as a chunk and appends it. A chunk that fails keeps its number: a gap shows. */
+static enum kp_status put_chunk(struct kp_writer *writer, enum kp_chunk_kind kind, size_t records,
+				uint64_t first_ns, uint64_t last_ns)
+{
+	struct kp_chunk_header header = {
+		.kind = (uint8_t)kind,
+		.record_count = (uint32_t)records,
+		.sequence = writer->sequence,
+		.process = writer->process,
+		.first_ns = first_ns,
+		.last_ns = last_ns,
+	};
+	enum kp_status status;
+
+	if (writer->payload.failed)
+		return KP_NO_MEMORY;
+	status = kp_chunk_seal(&header, &writer->payload, writer->compressor, &writer->sealed);
+	if (status != KP_OK)
+		return status;
+	if (writer->sequence != KP_CHUNK_UNNUMBERED)
+		writer->sequence++;
+	return write_all(writer, writer->sealed.bytes, writer->sealed.length);
+}
+
+static enum kp_status put_fields(struct kp_writer *writer, enum kp_chunk_kind kind,
+				 const struct kp_fieldset *layout, const void *record)
+{
+	kp_buffer_clear(&writer->payload);
+	kp_fieldset_encode(layout, record, &writer->payload);
+	return put_chunk(writer, kind, 1, 0, 0);
+}
+
+/* ---- interned tables ---- */
+
+static enum kp_status put_table(struct kp_writer *writer, struct table *table)
+{
+	while (table->written < table->entries.count) {
+		size_t at = table->written;
+		enum kp_status status;
+
+		kp_buffer_clear(&writer->payload);
+		kp_buffer_put_varint(&writer->payload, at);
+		while (at < table->entries.count && writer->payload.length < TABLE_BYTES_PER_CHUNK &&
+		       at - table->written < KP_CHUNK_MAX_RECORDS) {
+			size_t length;
+			const uint8_t *bytes =
+				kp_intern_bytes(&table->entries, (uint32_t)at++, &length);
+
+			kp_buffer_put_varint(&writer->payload, length);
+			kp_buffer_put(&writer->payload, bytes, length);
+		}
+		status = put_chunk(writer, table->kind, at - table->written, 0, 0);
+		if (status != KP_OK)
+			return status;
+		table->written = at;
+	}
+	return KP_OK;
+}
+
+static enum kp_status put_tables(struct kp_writer *writer)
+{
+	enum kp_status status = put_table(writer, &writer->strings);
+
+	return status == KP_OK ? put_table(writer, &writer->configs) : status;
+}
+
+enum kp_status kp_writer_intern(struct kp_writer *writer, const char *bytes, size_t length,
+				uint32_t *out)
+{
+	if (length > KP_STRING_MAX_BYTES)
+		length = KP_STRING_MAX_BYTES;
+	return kp_intern_put(&writer->strings.entries, bytes, length, out, NULL);
+}
+
+/* A configuration in the file: varints, in the order of the struct; a reader ignores any beyond. */
+static size_t encode_config(const struct kp_launch_config *config, uint8_t *out)
+{
+	const uint32_t *members = (const uint32_t *)config;
+	size_t length = 0;
+
+	for (size_t i = 0; i < sizeof(*config) / sizeof(*members); i++) {
+		uint32_t value = members[i];
+
+		for (; value >= 0x80; value >>= 7)
+			out[length++] = (uint8_t)(value | 0x80);
+		out[length++] = (uint8_t)value;
+	}
+	return length;
+}
+
+enum kp_status kp_writer_config(struct kp_writer *writer, const struct kp_launch_config *config,
+				uint32_t *out)
+{
+	uint8_t coded[5 * sizeof(*config) / sizeof(uint32_t)];
+	size_t length = encode_config(config, coded);
+	bool added;
+	enum kp_status status;
+
+	status = kp_intern_put(&writer->configs.entries, coded, length, out, &added);
+	if (status != KP_OK || !added)
+		return status;
+	return kp_lanes_add(&writer->lanes, config);
+}
+
+/* ---- launches, memory operations, ranges ---- */
+
+#define START_OF(record) (*(const uint64_t *)(record))
+
+static int by_start(const void *a, const void *b)
+{
+	return START_OF(a) < START_OF(b) ? -1 : START_OF(a) > START_OF(b);
+}
+
+static void sort_by_start(void *records, size_t count, size_t stride)
+{
+	const char *at = records;
+
+	for (size_t i = 1; i < count; i++)
+		if (START_OF(at + i * stride) < START_OF(at + (i - 1) * stride)) {
+			qsort(records, count, stride, by_start);
+			return;
+		}
+}
+
+/* The span of the valid times; every record begins with start_ns, end_ns. */
+static void span_of(const void *records, size_t count, size_t stride, uint64_t *first_ns,
+		    uint64_t *last_ns)
+{
+	*first_ns = *last_ns = 0;
+	for (size_t i = 0; i < count; i++) {
+		const uint64_t *times = (const void *)((const char *)records + i * stride);
+
+		if (kp_time_quality(times[0], times[1]) != KP_TIME_VALID)
+			continue;
+		if (!*first_ns || times[0] < *first_ns)
+			*first_ns = times[0];
+		if (times[1] > *last_ns)
+			*last_ns = times[1];
+	}
+}
+
+static enum kp_status flush_launches(struct kp_writer *writer)
+{
+	size_t count = writer->launch_count;
+	uint64_t first_ns, last_ns;
+	enum kp_status status;
+
+	writer->launch_count = 0;
+	if (count == 0)
+		return KP_OK;
+	status = put_tables(writer);
+	if (status == KP_OK) {
+		sort_by_start(writer->launches, count, sizeof(*writer->launches));
+		span_of(writer->launches, count, sizeof(*writer->launches), &first_ns, &last_ns);
+		kp_buffer_clear(&writer->payload);
+		kp_columns_put_launches(writer->launches, count, &writer->lanes, &writer->payload);
+		status = put_chunk(writer, KP_CHUNK_LAUNCHES, count, first_ns, last_ns);
+	}
+	if (status != KP_OK)
+		writer->loss.launches += count;
+	return status;
+}
+
+static enum kp_status flush_memops(struct kp_writer *writer)
+{
+	size_t count = writer->memop_count;
+	uint64_t first_ns, last_ns;
+	enum kp_status status;
+
+	writer->memop_count = 0;
+	if (count == 0)
+		return KP_OK;
+	sort_by_start(writer->memops, count, sizeof(*writer->memops));
+	span_of(writer->memops, count, sizeof(*writer->memops), &first_ns, &last_ns);
+	kp_buffer_clear(&writer->payload);
+	kp_columns_put_memops(writer->memops, count, &writer->payload);
+	status = put_chunk(writer, KP_CHUNK_MEMOPS, count, first_ns, last_ns);
+	if (status != KP_OK)
+		writer->loss.memops += count;
+	return status;
+}
+
+static enum kp_status flush_ranges(struct kp_writer *writer)
+{
+	size_t count = writer->range_count;
+	uint64_t first_ns, last_ns;
+	enum kp_status status;
+
+	writer->range_count = 0;
+	if (count == 0)
+		return KP_OK;
+	status = put_tables(writer);
+	if (status == KP_OK) {
+		span_of(writer->ranges, count, sizeof(*writer->ranges), &first_ns, &last_ns);
+		kp_buffer_clear(&writer->payload);
+		kp_columns_put_ranges(writer->ranges, count, &writer->payload);
+		status = put_chunk(writer, KP_CHUNK_RANGES, count, first_ns, last_ns);
+	}
+	if (status != KP_OK)
+		writer->loss.ranges += count;
+	return status;
+}
+
+enum kp_status kp_writer_launch(struct kp_writer *writer, const struct kp_launch *launch)
+{
+	if (launch->config >= writer->configs.entries.count)
+		return KP_INVALID;
+	writer->launches[writer->launch_count++] = *launch;
+	return writer->launch_count == LAUNCHES_PER_CHUNK ? flush_launches(writer) : KP_OK;
+}
+
+enum kp_status kp_writer_memop(struct kp_writer *writer, const struct kp_memop *memop)
+{
+	writer->memops[writer->memop_count++] = *memop;
+	return writer->memop_count == MEMOPS_PER_CHUNK ? flush_memops(writer) : KP_OK;
+}
+
+enum kp_status kp_writer_range(struct kp_writer *writer, const struct kp_range *range)
+{
+	if (range->domain >= writer->strings.entries.count ||
+	    range->name >= writer->strings.entries.count)
+		return KP_INVALID;
+	writer->ranges[writer->range_count++] = *range;
+	return writer->range_count == RANGES_PER_CHUNK ? flush_ranges(writer) : KP_OK;
+}
+
+enum kp_status kp_writer_flush(struct kp_writer *writer)
+{
+	enum kp_status launches = flush_launches(writer);
+	enum kp_status memops = flush_memops(writer);
+	enum kp_status ranges = flush_ranges(writer);
+
+	if (launches != KP_OK)
+		return launches;
+	return memops != KP_OK ? memops : ranges;
+}
+
+/* ---- descriptive records ---- */
+
+enum kp_status kp_writer_process(struct kp_writer *writer, const struct kp_process_info *info)
+{
+	if (writer->sequence == KP_CHUNK_UNNUMBERED)
+		writer->sequence = 0;
+	return put_fields(writer, KP_CHUNK_PROCESS, &kp_process_fieldset, info);
+}
+
+enum kp_status kp_writer_device(struct kp_writer *writer, const struct kp_device_info *info)
+{
+	return put_fields(writer, KP_CHUNK_DEVICE, &kp_device_fieldset, info);
+}
+
+enum kp_status kp_writer_clock(struct kp_writer *writer, const struct kp_clock_info *info)
+{
+	return put_fields(writer, KP_CHUNK_CLOCK, &kp_clock_fieldset, info);
+}
+
+enum kp_status kp_writer_counts(struct kp_writer *writer, const struct kp_counts *counts)
+{
+	return put_fields(writer, KP_CHUNK_COUNTS, &kp_counts_fieldset, counts);
+}
+
+enum kp_status kp_writer_note(struct kp_writer *writer, enum kp_note_level level, const char *text)
+{
+	struct kp_note note = {0};
+
+	KP_SET(&note, NOTE, level, level);
+	KP_SET(&note, NOTE, text, ((struct kp_text){text, strlen(text)}));
+	return put_fields(writer, KP_CHUNK_NOTE, &kp_note_fieldset, &note);
+}
+
+enum kp_status kp_writer_end(struct kp_writer *writer, const struct kp_end *end)
+{
+	return put_fields(writer, KP_CHUNK_END, &kp_end_fieldset, end);
+}
+
+struct kp_writer_loss kp_writer_loss(const struct kp_writer *writer)
+{
+	return writer->loss;
+}
