@@ -1,0 +1,374 @@
+/* Starts, feeds and ends the collection; see collector.h. */
+#include "inject/collector.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "inject/buffers.h"
+#include "inject/cupti.h"
+#include "inject/driver.h"
+#include "inject/nvtx.h"
+#include "inject/output.h"
+#include "inject/translate.h"
+#include "trace/writer.h"
+
+/* How often the worker asks CUPTI for what is complete and writes it: at most this is lost to a
+ * SIGKILL, beside what CUPTI itself still holds. */
+#define FLUSH_PERIOD_NS 500000000ULL
+#define WAKE_MS 250
+/* How long the end waits for kernels that have run but whose records CUPTI still works on. */
+#define SETTLE_MS 100
+/* CLOCK_REALTIME moved against the trace's clock by more than this: a new pair is recorded. */
+#define CLOCK_STEP_NS 1000000LL
+
+static const CUpti_ActivityKind kinds[] = {
+	/* Never CUPTI_ACTIVITY_KIND_KERNEL: it serialises the program's kernels. */
+	CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+	CUPTI_ACTIVITY_KIND_MEMCPY,
+	CUPTI_ACTIVITY_KIND_MEMCPY2,
+	CUPTI_ACTIVITY_KIND_MEMSET,
+};
+#define KIND_COUNT (sizeof(kinds) / sizeof(kinds[0]))
+
+static struct {
+	struct kp_cupti cupti;
+	struct kp_output output;
+	struct kp_writer *writer;
+	struct kp_translator *translator;
+	struct kp_counts counts; /* worker only */
+	bool dropped_known;
+	int64_t clock_offset_ns; /* realtime - monotonic, as last recorded */
+	pthread_t worker;
+	pthread_mutex_t lock;
+	pthread_cond_t done_changed;
+	bool done; /* under lock */
+	_Atomic bool stop;
+} collector = {.lock = PTHREAD_MUTEX_INITIALIZER, .dropped_known = true};
+
+/* ---- what the launcher sees ---- */
+
+static void publish(struct kp_inject *inject)
+{
+	const struct kp_counts *counts = &collector.counts;
+	struct kp_live_slot *slot = inject->slot;
+	struct kp_writer_loss loss = kp_writer_loss(collector.writer);
+	uint64_t unwritten = counts->kernels_unwritten + loss.launches;
+
+	atomic_store(&slot->kernels_recorded, counts->kernels_recorded);
+	atomic_store(&slot->kernels_invalid, counts->kernels_invalid);
+	atomic_store(&slot->kernels_untimed, counts->kernels_untimed);
+	atomic_store(&slot->records_dropped,
+		     collector.dropped_known ? counts->records_dropped : UINT64_MAX);
+	atomic_store(&slot->kernels_written, counts->kernels_recorded - unwritten);
+	atomic_store(&slot->write_errno, (uint64_t)loss.first_errno);
+	if (loss.first_errno) {
+		char reason[128];
+
+		kp_live_say(inject, "the trace cannot be written (%s): free space or choose another "
+				    "place with -o; records are being lost",
+			    strerror_r(loss.first_errno, reason, sizeof(reason)));
+	}
+}
+
+/* The counts as a record: only what is known is set. */
+static void write_counts(void)
+{
+	struct kp_counts counts = collector.counts;
+	struct kp_writer_loss loss = kp_writer_loss(collector.writer);
+
+	KP_SET(&counts, COUNTS, kernels_recorded, counts.kernels_recorded);
+	KP_SET(&counts, COUNTS, kernels_invalid, counts.kernels_invalid);
+	KP_SET(&counts, COUNTS, kernels_untimed, counts.kernels_untimed);
+	KP_SET(&counts, COUNTS, kernels_unwritten, counts.kernels_unwritten + loss.launches);
+	KP_SET(&counts, COUNTS, memops_recorded, counts.memops_recorded);
+	KP_SET(&counts, COUNTS, memops_unwritten, loss.memops);
+	KP_SET(&counts, COUNTS, ranges_recorded, counts.ranges_recorded);
+	KP_SET(&counts, COUNTS, ranges_unwritten, loss.ranges);
+	KP_SET(&counts, COUNTS, records_unknown, counts.records_unknown);
+	if (collector.dropped_known)
+		KP_SET(&counts, COUNTS, records_dropped, counts.records_dropped);
+	if (loss.first_errno)
+		KP_SET(&counts, COUNTS, write_errno, (uint64_t)loss.first_errno);
+	kp_writer_counts(collector.writer, &counts);
+}
+
+/* ---- the worker ---- */
+
+static void write_clock(bool always)
+{
+	struct kp_clock_info pair = kp_clock_pair();
+	int64_t offset_ns = (int64_t)(pair.realtime_ns - pair.monotonic_ns);
+
+	if (!always && llabs(offset_ns - collector.clock_offset_ns) < CLOCK_STEP_NS)
+		return;
+	collector.clock_offset_ns = offset_ns;
+	kp_writer_clock(collector.writer, &pair);
+}
+
+static void translate_all(struct kp_filled *filled)
+{
+	while (filled) {
+		struct kp_filled *next = filled->next;
+
+		kp_translate(collector.translator, filled->bytes, filled->valid_bytes,
+			     &collector.counts);
+		kp_buffers_recycle(filled);
+		filled = next;
+	}
+}
+
+/* CUPTI's count starts anew each time it is read. */
+static void count_dropped(void)
+{
+	size_t dropped = 0;
+
+	if (collector.cupti.ActivityGetNumDroppedRecords(NULL, 0, &dropped) == CUPTI_SUCCESS)
+		collector.counts.records_dropped += dropped;
+	else
+		collector.dropped_known = false;
+}
+
+static void write_out(struct kp_inject *inject)
+{
+	if (kp_output_check(&collector.output))
+		kp_writer_set_fd(collector.writer, collector.output.fd);
+	else
+		kp_writer_set_fd(collector.writer, -1); /* each write fails and is counted */
+	kp_nvtx_drain(collector.writer, &collector.counts);
+	kp_writer_flush(collector.writer);
+	publish(inject);
+}
+
+static void flush_periodically(struct kp_inject *inject)
+{
+	collector.cupti.ActivityFlushAll(0);
+	translate_all(kp_buffers_take(0));
+	count_dropped();
+	write_clock(false);
+	write_out(inject);
+}
+
+/* Gives records of finished kernels a moment to complete; then takes what there is. */
+static bool flush_finally(void)
+{
+	uint64_t untimed = collector.counts.kernels_untimed;
+	uint64_t until = kp_clock_now() + SETTLE_MS * 1000000ULL;
+
+	collector.cupti.ActivityFlushAll(0);
+	while (kp_buffers_lent() && kp_clock_now() < until) {
+		const struct timespec pause = {.tv_nsec = 2000000};
+
+		nanosleep(&pause, NULL);
+		collector.cupti.ActivityFlushAll(0);
+	}
+	collector.cupti.ActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+	translate_all(kp_buffers_take(0));
+	count_dropped();
+	return collector.counts.kernels_untimed > untimed;
+}
+
+static void end_trace(struct kp_inject *inject)
+{
+	struct kp_end end = {0};
+
+	KP_SET(&end, END, forced, flush_finally());
+	write_out(inject);
+	write_clock(true);
+	KP_SET(&end, END, end_ns, kp_clock_now());
+	write_counts();
+	if (inject->slot->message[0])
+		kp_writer_note(collector.writer, KP_NOTE_WARNING, inject->slot->message);
+	kp_writer_end(collector.writer, &end);
+	publish(inject);
+	atomic_store(&inject->slot->state, KP_LIVE_ENDED);
+}
+
+static void *work(void *context)
+{
+	struct kp_inject *inject = context;
+	uint64_t last_ns = kp_clock_now();
+
+	while (!atomic_load(&collector.stop)) {
+		translate_all(kp_buffers_take(WAKE_MS));
+		if (kp_clock_now() - last_ns >= FLUSH_PERIOD_NS) {
+			flush_periodically(inject);
+			last_ns = kp_clock_now();
+		}
+	}
+	end_trace(inject);
+	pthread_mutex_lock(&collector.lock);
+	collector.done = true;
+	pthread_cond_broadcast(&collector.done_changed);
+	pthread_mutex_unlock(&collector.lock);
+	return NULL;
+}
+
+/* The worker takes none of the program's signals. */
+static bool start_worker(struct kp_inject *inject)
+{
+	pthread_condattr_t clock;
+	sigset_t all, before;
+	int failed;
+
+	pthread_condattr_init(&clock);
+	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+	pthread_cond_init(&collector.done_changed, &clock);
+	pthread_condattr_destroy(&clock);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	failed = pthread_create(&collector.worker, NULL, work, inject);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (failed)
+		return false;
+	pthread_setname_np(collector.worker, "kprof");
+	pthread_detach(collector.worker);
+	return true;
+}
+
+/* ---- starting ---- */
+
+static uint64_t CUPTIAPI cupti_clock(void)
+{
+	return kp_clock_now();
+}
+
+/* Turns records on. On failure everything is off again. */
+static CUptiResult enable(const struct kp_cupti *cupti)
+{
+	uint8_t zeroed = 1;
+	size_t size = sizeof(zeroed);
+	CUptiResult result;
+
+	/* A clock that never steps; set before anything is enabled. Refused: CUPTI's own stays. */
+	cupti->ActivityRegisterTimestampCallback(cupti_clock);
+	cupti->ActivitySetAttribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &size, &zeroed);
+	result = cupti->ActivityRegisterCallbacks(kp_buffers_request, kp_buffers_complete);
+	for (size_t i = 0; result == CUPTI_SUCCESS && i < KIND_COUNT; i++)
+		result = cupti->ActivityEnable(kinds[i]);
+	if (result != CUPTI_SUCCESS)
+		for (size_t i = 0; i < KIND_COUNT; i++)
+			cupti->ActivityDisable(kinds[i]);
+	return result;
+}
+
+static void explain(struct kp_inject *inject, const struct kp_cupti *cupti, CUptiResult result)
+{
+	const char *remedy = "update CUPTI or the driver so that they match";
+
+	if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
+		remedy = "another profiler is in this process: run without it";
+	else if (result == CUPTI_ERROR_INSUFFICIENT_PRIVILEGES)
+		remedy = "allow profiling for all users (NVreg_RestrictProfilingToAdminUsers=0) or "
+			 "run as root";
+	kp_live_say(inject, "CUPTI %u (%s) refuses: %s (%d); %s", cupti->version, cupti->path,
+		    kp_cupti_word(cupti, result), (int)result, remedy);
+}
+
+/* Binds the first CUPTI that works. */
+static bool find_cupti(struct kp_inject *inject)
+{
+	char path[PATH_MAX];
+	const char *only = inject->settings.cupti_path;
+
+	for (unsigned i = 0; kp_cupti_candidate(i, only, path); i++) {
+		struct kp_cupti *cupti = &collector.cupti;
+		CUptiResult result;
+
+		if (!kp_cupti_bind(cupti, path))
+			continue;
+		if (cupti->version < KP_CUPTI_OLDEST) {
+			kp_live_say(inject, "CUPTI %u (%s) is too old: kprof needs that of CUDA 11.8 "
+					    "or later; put a newer libcupti in LD_LIBRARY_PATH",
+				    cupti->version, cupti->path);
+			continue;
+		}
+		result = enable(cupti);
+		if (result == CUPTI_SUCCESS)
+			return true;
+		explain(inject, cupti, result);
+	}
+	kp_live_say(inject, "no libcupti was found: install the CUDA Toolkit's CUPTI, or set CUDA_HOME "
+			    "to the toolkit");
+	return false;
+}
+
+static bool open_trace(struct kp_inject *inject)
+{
+	char reason[128];
+
+	if (!kp_output_open(&collector.output, inject->settings.trace_path)) {
+		kp_live_say(inject, "cannot open the trace %.200s: %s", inject->settings.trace_path,
+			    strerror_r(errno, reason, sizeof(reason)));
+		return false;
+	}
+	if (kp_writer_create(collector.output.fd, inject->process, &collector.writer) != KP_OK) {
+		kp_live_say(inject, "out of memory");
+		return false;
+	}
+	return true;
+}
+
+static void write_opening(struct kp_inject *inject, bool collecting)
+{
+	struct kp_process_info info = {0};
+	uint64_t driver_version;
+
+	kp_process_describe(&inject->settings, &info);
+	if (kp_driver_version(&driver_version))
+		KP_SET(&info, PROCESS, driver_version, driver_version);
+	if (collecting) {
+		const char *path = collector.cupti.path;
+
+		KP_SET(&info, PROCESS, cupti_version, collector.cupti.version);
+		KP_SET(&info, PROCESS, cupti_path, ((struct kp_text){path, strlen(path)}));
+	}
+	kp_writer_process(collector.writer, &info);
+	write_clock(true);
+	if (!collecting)
+		kp_writer_note(collector.writer, KP_NOTE_ERROR, inject->slot->message);
+}
+
+bool kp_collector_start(struct kp_inject *inject)
+{
+	bool collecting;
+
+	if (!open_trace(inject))
+		return false;
+	collecting = find_cupti(inject);
+	write_opening(inject, collecting);
+	if (!collecting)
+		return false;
+	collector.translator = kp_translator_create(&collector.cupti, collector.writer);
+	if (collector.translator && start_worker(inject))
+		return true;
+	for (size_t i = 0; i < KIND_COUNT; i++)
+		collector.cupti.ActivityDisable(kinds[i]);
+	kp_live_say(inject, "out of memory or threads");
+	return false;
+}
+
+void kp_collector_finish(struct kp_inject *inject)
+{
+	struct timespec until;
+
+	if (!atomic_load(&inject->running) || getpid() != inject->pid)
+		return;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += KP_FINISH_LIMIT_MS / 1000;
+	atomic_store(&collector.stop, true);
+	kp_buffers_wake();
+	pthread_mutex_lock(&collector.lock);
+	while (!collector.done && pthread_cond_timedwait(&collector.done_changed, &collector.lock,
+							 &until) == 0)
+		;
+	if (!collector.done)
+		kp_live_say(inject, "CUPTI did not give back its records within %d s at the end; the "
+				    "last ones are missing",
+			    KP_FINISH_LIMIT_MS / 1000);
+	pthread_mutex_unlock(&collector.lock);
+}

@@ -1,0 +1,451 @@
+/*
+ * The NVTX injection; see nvtx.h.
+ *
+ * A push reads the clock, interns the name under the lock and keeps the open range on the thread's
+ * own stack; a pop puts the closed range into the queue. A forked child begins anew with an empty
+ * state, because the lock may have been held by a thread that it does not have.
+ */
+#include "inject/nvtx.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <wchar.h>
+
+#include <nvtx3/nvToolsExt.h>
+
+#include "inject/state.h"
+#include "trace/intern.h"
+
+#define NO_NAME UINT32_MAX
+#define NAME_MAX_BYTES 4096
+#define BETWEEN_THREADS UINT32_MAX /* depth of a range that nvtxRangeStart opened */
+
+/* Opaque to the program: a domain or a registered string is its interned name, plus one. */
+#define HANDLE_OF(type, number) ((type)(uintptr_t)((number) + 1))
+#define NUMBER_OF(handle) ((uint32_t)((uintptr_t)(handle)-1))
+
+struct open_range {
+	uint64_t start_ns;
+	uint32_t domain, name;
+};
+
+/* The open ranges of one thread, all domains together. */
+struct stack {
+	struct open_range *ranges;
+	size_t count, capacity;
+	uint32_t thread;
+};
+
+static struct {
+	pthread_mutex_t lock;
+	struct kp_intern names;
+	struct kp_range *closed; /* domain and name are numbers of `names` */
+	size_t closed_count, closed_capacity;
+	uint64_t refused; /* closed, but there was no room */
+	struct open_range *started; /* by nvtxRangeStart: the id is the index plus one */
+	size_t started_count, started_capacity;
+	uint32_t *written; /* the writer's number of each name; worker only */
+	size_t written_count;
+} nvtx = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static _Thread_local struct stack *own_stack;
+static pthread_key_t stack_key;
+
+static void free_stack(void *pointer)
+{
+	struct stack *stack = pointer;
+
+	own_stack = NULL;
+	free(stack->ranges);
+	free(stack);
+}
+
+static struct stack *get_stack(void)
+{
+	if (!own_stack) {
+		own_stack = calloc(1, sizeof(*own_stack));
+		if (own_stack) {
+			own_stack->thread = (uint32_t)syscall(SYS_gettid);
+			pthread_setspecific(stack_key, own_stack);
+		}
+	}
+	return own_stack;
+}
+
+/* Makes room for one more element. */
+static bool grow(void **vector, size_t count, size_t *capacity, size_t element_bytes)
+{
+	size_t larger = *capacity ? *capacity * 2 : 64;
+	void *grown;
+
+	if (count < *capacity)
+		return true;
+	grown = realloc(*vector, larger * element_bytes);
+	if (!grown)
+		return false;
+	*vector = grown;
+	*capacity = larger;
+	return true;
+}
+
+static uint32_t intern(const char *name)
+{
+	uint32_t number = NO_NAME;
+
+	pthread_mutex_lock(&nvtx.lock);
+	if (kp_intern_put(&nvtx.names, name, strnlen(name, NAME_MAX_BYTES), &number, NULL) != KP_OK)
+		number = NO_NAME;
+	pthread_mutex_unlock(&nvtx.lock);
+	return number;
+}
+
+/* UTF-8 of a wide string; what is no character becomes «?». */
+static uint32_t intern_wide(const wchar_t *wide)
+{
+	char name[NAME_MAX_BYTES];
+	size_t used = 0;
+
+	for (; *wide && used + 4 < sizeof(name); wide++) {
+		uint32_t c = (uint32_t)*wide;
+
+		if (c < 0x80) {
+			name[used++] = (char)c;
+		} else if (c < 0x800) {
+			name[used++] = (char)(0xc0 | c >> 6);
+			name[used++] = (char)(0x80 | (c & 0x3f));
+		} else if (c < 0x10000 && (c < 0xd800 || c > 0xdfff)) {
+			name[used++] = (char)(0xe0 | c >> 12);
+			name[used++] = (char)(0x80 | (c >> 6 & 0x3f));
+			name[used++] = (char)(0x80 | (c & 0x3f));
+		} else if (c >= 0x10000 && c < 0x110000) {
+			name[used++] = (char)(0xf0 | c >> 18);
+			name[used++] = (char)(0x80 | (c >> 12 & 0x3f));
+			name[used++] = (char)(0x80 | (c >> 6 & 0x3f));
+			name[used++] = (char)(0x80 | (c & 0x3f));
+		} else {
+			name[used++] = '?';
+		}
+	}
+	name[used] = '\0';
+	return intern(name);
+}
+
+static uint32_t name_of(const nvtxEventAttributes_t *event)
+{
+	if (!event)
+		return intern("");
+	switch (event->messageType) {
+	case NVTX_MESSAGE_TYPE_ASCII:
+		return intern(event->message.ascii ? event->message.ascii : "");
+	case NVTX_MESSAGE_TYPE_UNICODE:
+		return event->message.unicode ? intern_wide(event->message.unicode) : intern("");
+	case NVTX_MESSAGE_TYPE_REGISTERED:
+		return event->message.registered ? NUMBER_OF(event->message.registered)
+						 : intern("");
+	default:
+		return intern("");
+	}
+}
+
+static uint32_t domain_of(nvtxDomainHandle_t domain)
+{
+	return domain ? NUMBER_OF(domain) : intern("");
+}
+
+static void finish_range(const struct open_range *range, uint32_t thread, uint32_t depth)
+{
+	struct kp_range closed = {.start_ns = range->start_ns,
+				  .end_ns = kp_clock_now(),
+				  .thread = thread,
+				  .domain = range->domain,
+				  .name = range->name,
+				  .depth = depth};
+
+	pthread_mutex_lock(&nvtx.lock);
+	if (range->domain == NO_NAME || range->name == NO_NAME ||
+	    nvtx.closed_count >= KP_NVTX_LIMIT ||
+	    !grow((void **)&nvtx.closed, nvtx.closed_count, &nvtx.closed_capacity, sizeof(closed)))
+		nvtx.refused++;
+	else
+		nvtx.closed[nvtx.closed_count++] = closed;
+	pthread_mutex_unlock(&nvtx.lock);
+}
+
+/* How many open ranges of the domain lie below position `top`. */
+static uint32_t depth_below(const struct stack *stack, uint32_t domain, size_t top)
+{
+	uint32_t depth = 0;
+
+	for (size_t i = 0; i < top; i++)
+		depth += stack->ranges[i].domain == domain;
+	return depth;
+}
+
+static int push(uint32_t domain, uint32_t name)
+{
+	struct stack *stack = get_stack();
+
+	if (!stack || !grow((void **)&stack->ranges, stack->count, &stack->capacity,
+			    sizeof(*stack->ranges)))
+		return NVTX_NO_PUSH_POP_TRACKING;
+	stack->ranges[stack->count++] = (struct open_range){kp_clock_now(), domain, name};
+	return (int)depth_below(stack, domain, stack->count - 1);
+}
+
+static int pop(uint32_t domain)
+{
+	struct stack *stack = get_stack();
+
+	for (size_t i = stack ? stack->count : 0; i > 0; i--) {
+		struct open_range range = stack->ranges[i - 1];
+		uint32_t depth;
+
+		if (range.domain != domain)
+			continue;
+		depth = depth_below(stack, domain, i - 1);
+		memmove(&stack->ranges[i - 1], &stack->ranges[i],
+			(stack->count - i) * sizeof(range));
+		stack->count--;
+		finish_range(&range, stack->thread, depth);
+		return (int)depth;
+	}
+	return NVTX_NO_PUSH_POP_TRACKING;
+}
+
+static nvtxRangeId_t start(uint32_t domain, uint32_t name)
+{
+	struct open_range range = {kp_clock_now(), domain, name};
+	nvtxRangeId_t id = 0;
+
+	pthread_mutex_lock(&nvtx.lock);
+	if (nvtx.started_count < KP_NVTX_LIMIT &&
+	    grow((void **)&nvtx.started, nvtx.started_count, &nvtx.started_capacity,
+		 sizeof(range))) {
+		nvtx.started[nvtx.started_count++] = range;
+		id = nvtx.started_count;
+	} else {
+		nvtx.refused++;
+	}
+	pthread_mutex_unlock(&nvtx.lock);
+	return id;
+}
+
+static void end(nvtxRangeId_t id)
+{
+	struct open_range range = {0};
+
+	pthread_mutex_lock(&nvtx.lock);
+	if (id && id <= nvtx.started_count) {
+		range = nvtx.started[id - 1];
+		nvtx.started[id - 1].start_ns = 0;
+	}
+	pthread_mutex_unlock(&nvtx.lock);
+	if (range.start_ns)
+		finish_range(&range, (uint32_t)syscall(SYS_gettid), BETWEEN_THREADS);
+}
+
+/* ---- what the program's NVTX calls ---- */
+
+static int NVTX_API push_ex(const nvtxEventAttributes_t *event)
+{
+	return push(domain_of(NULL), name_of(event));
+}
+
+static int NVTX_API push_a(const char *message)
+{
+	return push(domain_of(NULL), intern(message ? message : ""));
+}
+
+static int NVTX_API push_w(const wchar_t *message)
+{
+	return push(domain_of(NULL), intern_wide(message ? message : L""));
+}
+
+static int NVTX_API pop_default(void)
+{
+	return pop(domain_of(NULL));
+}
+
+static nvtxRangeId_t NVTX_API start_ex(const nvtxEventAttributes_t *event)
+{
+	return start(domain_of(NULL), name_of(event));
+}
+
+static nvtxRangeId_t NVTX_API start_a(const char *message)
+{
+	return start(domain_of(NULL), intern(message ? message : ""));
+}
+
+static nvtxRangeId_t NVTX_API start_w(const wchar_t *message)
+{
+	return start(domain_of(NULL), intern_wide(message ? message : L""));
+}
+
+static void NVTX_API end_default(nvtxRangeId_t id)
+{
+	end(id);
+}
+
+static int NVTX_API domain_push(nvtxDomainHandle_t domain, const nvtxEventAttributes_t *event)
+{
+	return push(domain_of(domain), name_of(event));
+}
+
+static int NVTX_API domain_pop(nvtxDomainHandle_t domain)
+{
+	return pop(domain_of(domain));
+}
+
+static nvtxRangeId_t NVTX_API domain_start(nvtxDomainHandle_t domain,
+					   const nvtxEventAttributes_t *event)
+{
+	return start(domain_of(domain), name_of(event));
+}
+
+static void NVTX_API domain_end(nvtxDomainHandle_t domain, nvtxRangeId_t id)
+{
+	(void)domain;
+	end(id);
+}
+
+static nvtxDomainHandle_t NVTX_API create_a(const char *name)
+{
+	return HANDLE_OF(nvtxDomainHandle_t, intern(name ? name : ""));
+}
+
+static nvtxDomainHandle_t NVTX_API create_w(const wchar_t *name)
+{
+	return HANDLE_OF(nvtxDomainHandle_t, intern_wide(name ? name : L""));
+}
+
+static nvtxStringHandle_t NVTX_API register_a(nvtxDomainHandle_t domain, const char *string)
+{
+	(void)domain;
+	return HANDLE_OF(nvtxStringHandle_t, intern(string ? string : ""));
+}
+
+static nvtxStringHandle_t NVTX_API register_w(nvtxDomainHandle_t domain, const wchar_t *string)
+{
+	(void)domain;
+	return HANDLE_OF(nvtxStringHandle_t, intern_wide(string ? string : L""));
+}
+
+static const struct {
+	NvtxCallbackModule module;
+	unsigned id;
+	NvtxFunctionPointer function;
+} entries[] = {
+#define ENTRY(module, id, function)                                                                \
+	{NVTX_CB_MODULE_##module, NVTX_CBID_##module##_##id, (NvtxFunctionPointer)(function)}
+	ENTRY(CORE, RangePushEx, push_ex),
+	ENTRY(CORE, RangePushA, push_a),
+	ENTRY(CORE, RangePushW, push_w),
+	ENTRY(CORE, RangePop, pop_default),
+	ENTRY(CORE, RangeStartEx, start_ex),
+	ENTRY(CORE, RangeStartA, start_a),
+	ENTRY(CORE, RangeStartW, start_w),
+	ENTRY(CORE, RangeEnd, end_default),
+	ENTRY(CORE2, DomainRangePushEx, domain_push),
+	ENTRY(CORE2, DomainRangePop, domain_pop),
+	ENTRY(CORE2, DomainRangeStartEx, domain_start),
+	ENTRY(CORE2, DomainRangeEnd, domain_end),
+	ENTRY(CORE2, DomainCreateA, create_a),
+	ENTRY(CORE2, DomainCreateW, create_w),
+	ENTRY(CORE2, DomainRegisterStringA, register_a),
+	ENTRY(CORE2, DomainRegisterStringW, register_w),
+#undef ENTRY
+};
+
+/* In a forked child: no lock is taken, what the parent had is left behind. */
+static void begin_anew(void)
+{
+	pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+
+	memset(&nvtx, 0, sizeof(nvtx));
+	nvtx.lock = fresh;
+	if (own_stack)
+		own_stack->count = 0;
+}
+
+static void prepare(void)
+{
+	pthread_key_create(&stack_key, free_stack);
+	pthread_atfork(NULL, NULL, begin_anew);
+}
+
+/* NVTX calls this once for each module of the program that uses it, perhaps before CUDA. */
+__attribute__((visibility("default"))) int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get);
+
+int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	const NvtxExportTableCallbacks *callbacks = get(NVTX_ETID_CALLBACKS);
+	struct kp_settings settings;
+
+	if (!callbacks || !callbacks->GetModuleFunctionTable || !kp_settings_read(&settings))
+		return 0;
+	pthread_once(&once, prepare);
+	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
+		NvtxFunctionTable table = NULL;
+		unsigned size = 0;
+
+		if (callbacks->GetModuleFunctionTable(entries[i].module, &table, &size) &&
+		    entries[i].id < size && table && table[entries[i].id])
+			*table[entries[i].id] = entries[i].function;
+	}
+	return 1;
+}
+
+/* ---- the worker's side ---- */
+
+/* Brings the writer's numbers of all names so far up to date. */
+static void map_names(struct kp_writer *writer)
+{
+	uint32_t *grown = realloc(nvtx.written, nvtx.names.count * sizeof(*grown) + 1);
+
+	if (!grown)
+		return;
+	nvtx.written = grown;
+	while (nvtx.written_count < nvtx.names.count) {
+		size_t length;
+		const uint8_t *bytes = kp_intern_bytes(
+			&nvtx.names, (uint32_t)nvtx.written_count, &length);
+
+		if (kp_writer_intern(writer, (const char *)bytes, length,
+				     &nvtx.written[nvtx.written_count]) != KP_OK)
+			return;
+		nvtx.written_count++;
+	}
+}
+
+void kp_nvtx_drain(struct kp_writer *writer, struct kp_counts *counts)
+{
+	struct kp_range *closed;
+	size_t count;
+
+	pthread_mutex_lock(&nvtx.lock);
+	map_names(writer);
+	closed = nvtx.closed;
+	count = nvtx.closed_count;
+	nvtx.closed = NULL;
+	nvtx.closed_count = nvtx.closed_capacity = 0;
+	counts->ranges_recorded += count + nvtx.refused;
+	counts->ranges_unwritten += nvtx.refused;
+	nvtx.refused = 0;
+	pthread_mutex_unlock(&nvtx.lock);
+	for (size_t i = 0; i < count; i++) {
+		struct kp_range range = closed[i];
+
+		if (range.domain >= nvtx.written_count || range.name >= nvtx.written_count) {
+			counts->ranges_unwritten++;
+			continue;
+		}
+		range.domain = nvtx.written[range.domain];
+		range.name = nvtx.written[range.name];
+		kp_writer_range(writer, &range);
+	}
+	free(closed);
+}

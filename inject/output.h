@@ -1,0 +1,25 @@
+/*
+ * The trace file as this process sees it: a descriptor that survives what programs do to theirs.
+ *
+ * Programs close all descriptors and reuse their numbers, so the number is a high one, and before
+ * each use the file behind it is compared with the one that was opened. Worker thread only.
+ */
+#ifndef KP_INJECT_OUTPUT_H
+#define KP_INJECT_OUTPUT_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct kp_output {
+	const char *path;
+	int fd;
+	dev_t device;
+	ino_t inode;
+};
+
+/* False with errno set where the file cannot be opened for appending. */
+bool kp_output_open(struct kp_output *output, const char *path);
+/* Whether fd still is that file; reopens it if not. False with errno set where that fails. */
+bool kp_output_check(struct kp_output *output);
+
+#endif

@@ -1,0 +1,135 @@
+/* Facts of this process for the trace: who it is, what runs in it, where it stands. */
+#include "inject/state.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "inject/redact.h"
+
+#define COMMAND_MAX_BYTES 4096
+
+static const char *const rank_variables[] = {
+	"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "LOCAL_RANK",
+};
+
+/* Reads a small file of /proc; returns its length, 0 on failure. A NUL follows. */
+static size_t read_small(const char *path, char *out, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t length = 0;
+	ssize_t n;
+
+	if (fd < 0)
+		return 0;
+	while (length < size - 1 && (n = read(fd, out + length, size - 1 - length)) > 0)
+		length += (size_t)n;
+	close(fd);
+	out[length] = '\0';
+	return length;
+}
+
+static struct kp_text keep(const char *bytes)
+{
+	char *copy = strdup(bytes);
+
+	return copy ? (struct kp_text){copy, strlen(copy)} : (struct kp_text){"", 0};
+}
+
+/* The arguments, joined by one space each, secrets hidden. */
+static struct kp_text command_line(bool redact)
+{
+	char raw[COMMAND_MAX_BYTES], argument[COMMAND_MAX_BYTES], joined[COMMAND_MAX_BYTES];
+	size_t length = read_small("/proc/self/cmdline", raw, sizeof(raw)), used = 0;
+	bool follows = false;
+
+	joined[0] = '\0';
+	for (size_t at = 0; at < length; at += strlen(raw + at) + 1) {
+		int n;
+
+		strcpy(argument, raw + at);
+		if (redact)
+			follows = kp_redact_argument(argument, sizeof(argument), follows);
+		n = snprintf(joined + used, sizeof(joined) - used, "%s%s", used ? " " : "",
+			     argument);
+		if (n < 0 || (size_t)n >= sizeof(joined) - used)
+			break;
+		used += (size_t)n;
+	}
+	return keep(joined);
+}
+
+/* When this process started: field 22 of /proc/self/stat, clock ticks since boot. */
+static bool process_start(uint64_t *out)
+{
+	char text[1024], *at;
+	unsigned long long ticks;
+	long per_second = sysconf(_SC_CLK_TCK);
+
+	if (!read_small("/proc/self/stat", text, sizeof(text)) || per_second <= 0)
+		return false;
+	at = strrchr(text, ')'); /* the command's name may hold spaces and brackets */
+	if (!at)
+		return false;
+	for (int field = 2; field < 22 && at; field++)
+		at = strchr(at + 1, ' ');
+	if (!at || sscanf(at + 1, "%llu", &ticks) != 1)
+		return false;
+	*out = ticks * (1000000000ULL / (unsigned long)per_second);
+	return true;
+}
+
+/* «NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.04  …»: the first word of digits, dots. */
+static bool driver_release(char out[64])
+{
+	char text[512], *at, *rest;
+
+	if (!read_small("/proc/driver/nvidia/version", text, sizeof(text)))
+		return false;
+	for (at = strtok_r(text, " \t\n", &rest); at; at = strtok_r(NULL, " \t\n", &rest))
+		if (strchr(at, '.') && strspn(at, "0123456789.") == strlen(at)) {
+			snprintf(out, 64, "%s", at);
+			return true;
+		}
+	return false;
+}
+
+static void describe_place(struct kp_process_info *info)
+{
+	char host[256], executable[PATH_MAX];
+	ssize_t length = readlink("/proc/self/exe", executable, sizeof(executable) - 1);
+
+	if (gethostname(host, sizeof(host)) == 0) {
+		host[sizeof(host) - 1] = '\0';
+		KP_SET(info, PROCESS, host, keep(host));
+	}
+	if (length > 0) {
+		executable[length] = '\0';
+		KP_SET(info, PROCESS, executable, keep(executable));
+	}
+	for (size_t i = 0; i < sizeof(rank_variables) / sizeof(rank_variables[0]); i++) {
+		const char *rank = getenv(rank_variables[i]);
+
+		if (rank && rank[0] && !KP_HAS(info, PROCESS, rank))
+			KP_SET(info, PROCESS, rank, keep(rank));
+	}
+}
+
+void kp_process_describe(const struct kp_settings *settings, struct kp_process_info *info)
+{
+	uint64_t start_ns;
+	char release[64];
+
+	KP_SET(info, PROCESS, pid, (uint64_t)getpid());
+	KP_SET(info, PROCESS, parent_pid, (uint64_t)getppid());
+	KP_SET(info, PROCESS, command, command_line(settings->redact));
+	KP_SET(info, PROCESS, start_ns, kp_clock_now());
+	KP_SET(info, PROCESS, kprof_version, keep(KPROF_VERSION));
+	if (process_start(&start_ns))
+		KP_SET(info, PROCESS, process_start_ns, start_ns);
+	if (driver_release(release))
+		KP_SET(info, PROCESS, driver_name, keep(release));
+	describe_place(info);
+}

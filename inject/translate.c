@@ -1,0 +1,222 @@
+/* CUPTI records to kprof's; see translate.h. */
+#include "inject/translate.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cupti_activity_deprecated.h>
+
+#include "inject/driver.h"
+
+/*
+ * CUPTI 11.8 delivers Kernel8, later ones Kernel9 and Kernel10, each with members added at the end;
+ * the same holds for copies. So one reader of the common members serves all.
+ */
+typedef CUpti_ActivityKernel8 kernel_record;
+typedef CUpti_ActivityMemcpy5 memcpy_record;
+typedef CUpti_ActivityMemcpyPtoP4 peer_record;
+typedef CUpti_ActivityMemset4 memset_record;
+
+#define SAME_PLACE(a, b, member)                                                                   \
+	_Static_assert(offsetof(a, member) == offsetof(b, member), "layouts agree: " #member)
+SAME_PLACE(kernel_record, CUpti_ActivityKernel9, name);
+SAME_PLACE(kernel_record, CUpti_ActivityKernel9, graphNodeId);
+SAME_PLACE(kernel_record, CUpti_ActivityKernel9, clusterZ);
+#if CUPTI_API_VERSION >= 130000
+SAME_PLACE(kernel_record, CUpti_ActivityKernel10, start);
+SAME_PLACE(kernel_record, CUpti_ActivityKernel10, name);
+SAME_PLACE(kernel_record, CUpti_ActivityKernel10, graphNodeId);
+SAME_PLACE(kernel_record, CUpti_ActivityKernel10, graphId);
+SAME_PLACE(kernel_record, CUpti_ActivityKernel10, clusterZ);
+SAME_PLACE(memcpy_record, CUpti_ActivityMemcpy6, graphNodeId);
+SAME_PLACE(memcpy_record, CUpti_ActivityMemcpy6, correlationId);
+#endif
+
+/* Names by CUPTI's pointer, which all records of a kernel share while its module is loaded. */
+#define NAME_CACHE_SIZE 1024
+struct cached_name {
+	const char *pointer;
+	char *copy; /* to notice a pointer that was used again for another name */
+	uint32_t number;
+};
+
+#define DEVICE_LIMIT 256
+
+struct kp_translator {
+	const struct kp_cupti *cupti;
+	struct kp_writer *writer;
+	struct cached_name names[NAME_CACHE_SIZE];
+	bool described[DEVICE_LIMIT];
+};
+
+struct kp_translator *kp_translator_create(const struct kp_cupti *cupti, struct kp_writer *writer)
+{
+	struct kp_translator *translator = calloc(1, sizeof(*translator));
+
+	if (translator) {
+		translator->cupti = cupti;
+		translator->writer = writer;
+	}
+	return translator;
+}
+
+/* Writes a device's facts when it is first seen: at that time the driver is surely up. */
+static void describe_device(struct kp_translator *translator, uint32_t ordinal)
+{
+	struct kp_device_info info = {0};
+
+	if (ordinal >= DEVICE_LIMIT || translator->described[ordinal])
+		return;
+	translator->described[ordinal] = true;
+	kp_driver_describe(ordinal, &info);
+	kp_writer_device(translator->writer, &info);
+}
+
+static enum kp_status intern_name(struct kp_translator *translator, const char *name, uint32_t *out)
+{
+	uintptr_t hash = (uintptr_t)name;
+	struct cached_name *cached = &translator->names[(hash ^ hash >> 12) % NAME_CACHE_SIZE];
+	enum kp_status status;
+
+	if (!name)
+		return kp_writer_intern(translator->writer, "", 0, out);
+	if (cached->pointer == name && strcmp(cached->copy, name) == 0) {
+		*out = cached->number;
+		return KP_OK;
+	}
+	status = kp_writer_intern(translator->writer, name, strlen(name), out);
+	free(cached->copy);
+	cached->copy = status == KP_OK ? strdup(name) : NULL;
+	cached->pointer = cached->copy ? name : NULL;
+	cached->number = *out;
+	return status;
+}
+
+static void translate_kernel(struct kp_translator *translator, const kernel_record *record,
+			     struct kp_counts *counts)
+{
+	struct kp_launch_config config = {
+		.device = record->deviceId,
+		.context = record->contextId,
+		.stream = record->streamId,
+		.grid = {(uint32_t)record->gridX, (uint32_t)record->gridY, (uint32_t)record->gridZ},
+		.block = {(uint32_t)record->blockX, (uint32_t)record->blockY,
+			  (uint32_t)record->blockZ},
+		.cluster = {record->clusterX, record->clusterY, record->clusterZ},
+		.registers = record->registersPerThread,
+		.static_shared_bytes = (uint32_t)record->staticSharedMemory,
+		.dynamic_shared_bytes = (uint32_t)record->dynamicSharedMemory,
+		.local_bytes = record->localMemoryPerThread,
+		.launch_type = record->launchType,
+	};
+	struct kp_launch launch = {
+		.start_ns = record->start,
+		.end_ns = record->end,
+		.graph_node = record->graphNodeId,
+		.correlation = record->correlationId,
+		.graph = record->graphId,
+	};
+	enum kp_time_quality quality = kp_time_quality(record->start, record->end);
+
+	counts->kernels_recorded++;
+	counts->kernels_untimed += quality == KP_TIME_UNTIMED;
+	counts->kernels_invalid += quality == KP_TIME_INVALID;
+	describe_device(translator, record->deviceId);
+	if (intern_name(translator, record->name, &config.name) != KP_OK ||
+	    kp_writer_config(translator->writer, &config, &launch.config) != KP_OK) {
+		counts->kernels_unwritten++;
+		return;
+	}
+	kp_writer_launch(translator->writer, &launch); /* what fails is in kp_writer_loss */
+}
+
+static enum kp_memop_kind copy_kind(uint8_t kind)
+{
+	switch (kind) {
+	case CUPTI_ACTIVITY_MEMCPY_KIND_HTOD:
+	case CUPTI_ACTIVITY_MEMCPY_KIND_HTOA:
+		return KP_MEMOP_HOST_TO_DEVICE;
+	case CUPTI_ACTIVITY_MEMCPY_KIND_DTOH:
+	case CUPTI_ACTIVITY_MEMCPY_KIND_ATOH:
+		return KP_MEMOP_DEVICE_TO_HOST;
+	case CUPTI_ACTIVITY_MEMCPY_KIND_DTOD:
+	case CUPTI_ACTIVITY_MEMCPY_KIND_ATOA:
+	case CUPTI_ACTIVITY_MEMCPY_KIND_ATOD:
+	case CUPTI_ACTIVITY_MEMCPY_KIND_DTOA:
+		return KP_MEMOP_DEVICE_TO_DEVICE;
+	case CUPTI_ACTIVITY_MEMCPY_KIND_HTOH:
+		return KP_MEMOP_HOST_TO_HOST;
+	case CUPTI_ACTIVITY_MEMCPY_KIND_PTOP:
+		return KP_MEMOP_PEER_TO_PEER;
+	default:
+		return KP_MEMOP_OTHER;
+	}
+}
+
+/* The members that all three kinds of records have under the same names. */
+#define MEMOP_OF(record, of_kind)                                                                  \
+	((struct kp_memop){                                                                        \
+		.start_ns = (record)->start,                                                       \
+		.end_ns = (record)->end,                                                           \
+		.bytes = (record)->bytes,                                                          \
+		.graph_node = (record)->graphNodeId,                                               \
+		.kind = (of_kind),                                                                 \
+		.device = (record)->deviceId,                                                      \
+		.context = (record)->contextId,                                                    \
+		.stream = (record)->streamId,                                                      \
+		.correlation = (record)->correlationId,                                            \
+		.flags = (record)->flags & 1U,                                                     \
+	})
+
+static void write_memop(struct kp_translator *translator, struct kp_memop memop,
+			struct kp_counts *counts)
+{
+	counts->memops_recorded++;
+	describe_device(translator, memop.device);
+	kp_writer_memop(translator->writer, &memop);
+}
+
+static void translate_record(struct kp_translator *translator, const CUpti_Activity *record,
+			     struct kp_counts *counts)
+{
+	const memcpy_record *copy = (const void *)record;
+	const peer_record *peer = (const void *)record;
+	const memset_record *set = (const void *)record;
+
+	switch (record->kind) {
+	case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+	case CUPTI_ACTIVITY_KIND_KERNEL:
+		translate_kernel(translator, (const kernel_record *)record, counts);
+		break;
+	case CUPTI_ACTIVITY_KIND_MEMCPY:
+		write_memop(translator, MEMOP_OF(copy, copy_kind(copy->copyKind)), counts);
+		break;
+	case CUPTI_ACTIVITY_KIND_MEMCPY2:
+		write_memop(translator, MEMOP_OF(peer, KP_MEMOP_PEER_TO_PEER), counts);
+		break;
+	case CUPTI_ACTIVITY_KIND_MEMSET:
+		write_memop(translator, MEMOP_OF(set, KP_MEMOP_SET), counts);
+		break;
+	default:
+		counts->records_unknown++;
+		break;
+	}
+}
+
+void kp_translate(struct kp_translator *translator, uint8_t *bytes, size_t valid_bytes,
+		  struct kp_counts *counts)
+{
+	CUpti_Activity *record = NULL;
+	CUptiResult result;
+
+	while (valid_bytes && (result = translator->cupti->ActivityGetNextRecord(
+				       bytes, valid_bytes, &record)) != CUPTI_ERROR_MAX_LIMIT_REACHED) {
+		if (result != CUPTI_SUCCESS) {
+			counts->records_unknown++; /* the rest of the buffer cannot be walked */
+			break;
+		}
+		translate_record(translator, record, counts);
+	}
+}
