@@ -253,66 +253,56 @@ static void span_of(const void *records, size_t count, size_t stride, uint64_t *
 	}
 }
 
-static enum kp_status flush_launches(struct kp_writer *writer)
+static void put_columns(struct kp_writer *writer, enum kp_chunk_kind kind, size_t count)
 {
-	size_t count = writer->launch_count;
+	kp_buffer_clear(&writer->payload);
+	if (kind == KP_CHUNK_LAUNCHES)
+		kp_columns_put_launches(writer->launches, count, &writer->lanes, &writer->payload);
+	else if (kind == KP_CHUNK_MEMOPS)
+		kp_columns_put_memops(writer->memops, count, &writer->payload);
+	else
+		kp_columns_put_ranges(writer->ranges, count, &writer->payload);
+}
+
+/* Writes the `*count` buffered records of one kind and empties the buffer; *lost grows on failure. */
+static enum kp_status flush_batch(struct kp_writer *writer, enum kp_chunk_kind kind, void *records,
+				  size_t stride, size_t *count, uint64_t *lost)
+{
+	size_t buffered = *count;
 	uint64_t first_ns, last_ns;
 	enum kp_status status;
 
-	writer->launch_count = 0;
-	if (count == 0)
+	*count = 0;
+	if (buffered == 0)
 		return KP_OK;
 	status = put_tables(writer);
 	if (status == KP_OK) {
-		sort_by_start(writer->launches, count, sizeof(*writer->launches));
-		span_of(writer->launches, count, sizeof(*writer->launches), &first_ns, &last_ns);
-		kp_buffer_clear(&writer->payload);
-		kp_columns_put_launches(writer->launches, count, &writer->lanes, &writer->payload);
-		status = put_chunk(writer, KP_CHUNK_LAUNCHES, count, first_ns, last_ns);
+		sort_by_start(records, buffered, stride);
+		span_of(records, buffered, stride, &first_ns, &last_ns);
+		put_columns(writer, kind, buffered);
+		status = put_chunk(writer, kind, buffered, first_ns, last_ns);
 	}
 	if (status != KP_OK)
-		writer->loss.launches += count;
+		*lost += buffered;
 	return status;
+}
+
+static enum kp_status flush_launches(struct kp_writer *writer)
+{
+	return flush_batch(writer, KP_CHUNK_LAUNCHES, writer->launches, sizeof(*writer->launches),
+			   &writer->launch_count, &writer->loss.launches);
 }
 
 static enum kp_status flush_memops(struct kp_writer *writer)
 {
-	size_t count = writer->memop_count;
-	uint64_t first_ns, last_ns;
-	enum kp_status status;
-
-	writer->memop_count = 0;
-	if (count == 0)
-		return KP_OK;
-	sort_by_start(writer->memops, count, sizeof(*writer->memops));
-	span_of(writer->memops, count, sizeof(*writer->memops), &first_ns, &last_ns);
-	kp_buffer_clear(&writer->payload);
-	kp_columns_put_memops(writer->memops, count, &writer->payload);
-	status = put_chunk(writer, KP_CHUNK_MEMOPS, count, first_ns, last_ns);
-	if (status != KP_OK)
-		writer->loss.memops += count;
-	return status;
+	return flush_batch(writer, KP_CHUNK_MEMOPS, writer->memops, sizeof(*writer->memops),
+			   &writer->memop_count, &writer->loss.memops);
 }
 
 static enum kp_status flush_ranges(struct kp_writer *writer)
 {
-	size_t count = writer->range_count;
-	uint64_t first_ns, last_ns;
-	enum kp_status status;
-
-	writer->range_count = 0;
-	if (count == 0)
-		return KP_OK;
-	status = put_tables(writer);
-	if (status == KP_OK) {
-		span_of(writer->ranges, count, sizeof(*writer->ranges), &first_ns, &last_ns);
-		kp_buffer_clear(&writer->payload);
-		kp_columns_put_ranges(writer->ranges, count, &writer->payload);
-		status = put_chunk(writer, KP_CHUNK_RANGES, count, first_ns, last_ns);
-	}
-	if (status != KP_OK)
-		writer->loss.ranges += count;
-	return status;
+	return flush_batch(writer, KP_CHUNK_RANGES, writer->ranges, sizeof(*writer->ranges),
+			   &writer->range_count, &writer->loss.ranges);
 }
 
 enum kp_status kp_writer_launch(struct kp_writer *writer, const struct kp_launch *launch)

@@ -83,8 +83,9 @@ static void spit(const char *path, const char *bytes, size_t length)
 static void test_launches_come_back_exactly(void **state)
 {
 	static const uint64_t times[][2] = {
-		{0, 0}, {BASE_NS, BASE_NS + 1}, {BASE_NS + 5, BASE_NS + 3}, {BASE_NS + 6, 0},
-		{0x8000000000000000ULL, 1}, {UINT64_MAX, UINT64_MAX}, {UINT64_MAX, 0},
+		{0, 0},           {BASE_NS, BASE_NS + 1},     {BASE_NS + 5, BASE_NS + 3},
+		{BASE_NS + 6, 0}, {0x8000000000000000ULL, 1}, {UINT64_MAX, UINT64_MAX},
+		{UINT64_MAX, 0},
 	};
 	const size_t count = sizeof(times) / sizeof(times[0]);
 	struct trace_file file;
@@ -97,8 +98,12 @@ static void test_launches_come_back_exactly(void **state)
 	configs[0] = trace_file_config(&file, "a", 0, 7);
 	configs[1] = trace_file_config(&file, "b", 1, 9);
 	for (size_t i = 0; i < count; i++) {
-		struct kp_launch launch = {times[i][0], times[i][1], i * 1000 % 77, configs[i % 2],
-					   (uint32_t)(UINT32_MAX - i * i), (uint32_t)(i % 3)};
+		struct kp_launch launch = {times[i][0],
+					   times[i][1],
+					   i * 1000 % 77,
+					   configs[i % 2],
+					   (uint32_t)(UINT32_MAX - i * i),
+					   (uint32_t)(i % 3)};
 
 		assert_int_equal(kp_writer_launch(file.writer, &launch), KP_OK);
 	}
@@ -386,7 +391,8 @@ static void test_unknown_chunks_are_skipped(void **state)
 {
 	struct trace_file file;
 	struct kp_reader *reader;
-	struct kp_chunk_header header = {.kind = 200, .sequence = KP_CHUNK_UNNUMBERED, .process = 1};
+	struct kp_chunk_header header = {
+		.kind = 200, .sequence = KP_CHUNK_UNNUMBERED, .process = 1};
 	struct kp_buffer payload = {0}, sealed = {0};
 
 	(void)state;

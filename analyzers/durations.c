@@ -1,0 +1,190 @@
+/* Duration statistics; see durations.h. */
+#include "analyzers/durations.h"
+
+#include <math.h>
+
+#define PAGES_PER_GROUP (KP_DURATION_GROUP_BUCKETS / KP_DURATION_PAGE_BUCKETS)
+
+/* Bucket of a duration, counted through all groups. */
+static uint32_t bucket_of(uint64_t duration_ns)
+{
+	unsigned power, shift;
+
+	if (duration_ns < 2 * KP_DURATION_GROUP_BUCKETS)
+		return (uint32_t)duration_ns;
+	if (duration_ns > KP_DURATION_MAX_NS)
+		duration_ns = KP_DURATION_MAX_NS;
+	power = 63 - (unsigned)__builtin_clzll(duration_ns);
+	shift = power - 10;
+	return (shift + 1) * KP_DURATION_GROUP_BUCKETS +
+	       (uint32_t)((duration_ns >> shift) - KP_DURATION_GROUP_BUCKETS);
+}
+
+/* The middle of a bucket, nanoseconds: the inverse of bucket_of. */
+static double middle_of(uint32_t bucket)
+{
+	unsigned shift;
+	uint64_t low;
+
+	if (bucket < 2 * KP_DURATION_GROUP_BUCKETS)
+		return bucket;
+	shift = bucket / KP_DURATION_GROUP_BUCKETS - 1;
+	low = (uint64_t)(bucket % KP_DURATION_GROUP_BUCKETS + KP_DURATION_GROUP_BUCKETS) << shift;
+	return (double)low + (double)((1ULL << shift) - 1) / 2;
+}
+
+/* The page that holds a bucket, allocated if need be. NULL without memory. */
+static uint64_t *page_of(struct kp_duration_tally *tally, uint32_t bucket, struct kp_arena *arena)
+{
+	struct kp_duration_group **group = &tally->groups[bucket / KP_DURATION_GROUP_BUCKETS];
+	uint64_t **page;
+
+	if (!*group)
+		*group = kp_arena_alloc(arena, sizeof(**group));
+	if (!*group)
+		return NULL;
+	page = &(*group)->pages[bucket % KP_DURATION_GROUP_BUCKETS / KP_DURATION_PAGE_BUCKETS];
+	if (!*page)
+		*page = kp_arena_alloc(arena, KP_DURATION_PAGE_BUCKETS * sizeof(**page));
+	return *page;
+}
+
+static uint64_t add_saturating(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+enum kp_status kp_durations_add(struct kp_duration_tally *tally, uint64_t duration_ns,
+				struct kp_arena *arena)
+{
+	uint32_t bucket = bucket_of(duration_ns);
+	uint64_t *page = page_of(tally, bucket, arena);
+	double distance = (double)duration_ns - tally->mean_ns;
+
+	if (!page)
+		return KP_NO_MEMORY;
+	page[bucket % KP_DURATION_PAGE_BUCKETS]++;
+	if (tally->count == 0 || duration_ns < tally->min_ns)
+		tally->min_ns = duration_ns;
+	if (duration_ns > tally->max_ns)
+		tally->max_ns = duration_ns;
+	tally->count++;
+	tally->total_ns = add_saturating(tally->total_ns, duration_ns);
+	tally->mean_ns += distance / (double)tally->count;
+	tally->squares += distance * ((double)duration_ns - tally->mean_ns);
+	return KP_OK;
+}
+
+/* Calls for every page of a tally, in order of duration; stops when `visit` returns false. */
+typedef bool visit_page(void *context, uint32_t first_bucket, const uint64_t *page);
+
+static void visit_pages(const struct kp_duration_tally *tally, visit_page *visit, void *context)
+{
+	for (uint32_t at = 0; at < KP_DURATION_GROUPS * PAGES_PER_GROUP; at++) {
+		const struct kp_duration_group *group = tally->groups[at / PAGES_PER_GROUP];
+
+		if (!group)
+			at += PAGES_PER_GROUP - 1;
+		else if (group->pages[at % PAGES_PER_GROUP] &&
+			 !visit(context, at * KP_DURATION_PAGE_BUCKETS,
+				group->pages[at % PAGES_PER_GROUP]))
+			return;
+	}
+}
+
+struct merge {
+	struct kp_duration_tally *into;
+	struct kp_arena *arena;
+	enum kp_status status;
+};
+
+static bool merge_page(void *context, uint32_t first_bucket, const uint64_t *page)
+{
+	struct merge *merge = context;
+	uint64_t *into = page_of(merge->into, first_bucket, merge->arena);
+
+	for (unsigned i = 0; into && i < KP_DURATION_PAGE_BUCKETS; i++)
+		into[i] += page[i];
+	merge->status = into ? KP_OK : KP_NO_MEMORY;
+	return into;
+}
+
+enum kp_status kp_durations_merge(struct kp_duration_tally *tally,
+				  const struct kp_duration_tally *other, struct kp_arena *arena)
+{
+	struct merge merge = {tally, arena, KP_OK};
+	double ours = (double)tally->count, theirs = (double)other->count;
+	double distance = other->mean_ns - tally->mean_ns;
+
+	if (other->count == 0)
+		return KP_OK;
+	visit_pages(other, merge_page, &merge);
+	if (merge.status != KP_OK)
+		return merge.status;
+	if (tally->count == 0 || other->min_ns < tally->min_ns)
+		tally->min_ns = other->min_ns;
+	if (other->max_ns > tally->max_ns)
+		tally->max_ns = other->max_ns;
+	tally->count += other->count;
+	tally->total_ns = add_saturating(tally->total_ns, other->total_ns);
+	tally->mean_ns += distance * theirs / (ours + theirs);
+	tally->squares += other->squares + distance * distance * ours * theirs / (ours + theirs);
+	return KP_OK;
+}
+
+struct ranking {
+	uint64_t rank; /* how many come before the one that is looked for */
+	double found_ns;
+};
+
+static bool rank_page(void *context, uint32_t first_bucket, const uint64_t *page)
+{
+	struct ranking *ranking = context;
+
+	for (uint32_t i = 0; i < KP_DURATION_PAGE_BUCKETS; i++) {
+		if (ranking->rank < page[i]) {
+			ranking->found_ns = middle_of(first_bucket + i);
+			return false;
+		}
+		ranking->rank -= page[i];
+	}
+	return true;
+}
+
+/* The duration of a rank, 0 for the shortest. */
+static double at_rank(const struct kp_duration_tally *tally, uint64_t rank)
+{
+	struct ranking ranking = {rank, (double)tally->max_ns};
+
+	visit_pages(tally, rank_page, &ranking);
+	return fmin(fmax(ranking.found_ns, (double)tally->min_ns), (double)tally->max_ns);
+}
+
+double kp_durations_quantile(const struct kp_duration_tally *tally, double fraction)
+{
+	double place = ceil(fraction * (double)tally->count) - 1;
+
+	if (tally->count == 0)
+		return 0;
+	if (!(place > 0))
+		place = 0;
+	return at_rank(tally, place < (double)tally->count ? (uint64_t)place : tally->count - 1);
+}
+
+struct kp_durations kp_durations_result(const struct kp_duration_tally *tally)
+{
+	uint64_t count = tally->count;
+
+	if (count == 0)
+		return (struct kp_durations){0};
+	return (struct kp_durations){
+		.timed = count,
+		.total_ns = tally->total_ns,
+		.min_ns = tally->min_ns,
+		.max_ns = tally->max_ns,
+		.mean_ns = tally->total_ns == UINT64_MAX ? tally->mean_ns
+							 : (double)tally->total_ns / (double)count,
+		.stddev_ns = sqrt(fmax(tally->squares, 0) / (double)count),
+		.median_ns = (at_rank(tally, (count - 1) / 2) + at_rank(tally, count / 2)) / 2,
+	};
+}

@@ -1,0 +1,118 @@
+/* Building a report; see report.h for what it says and report_build.h for how. */
+#include "analyzers/report.h"
+
+#include <stdlib.h>
+
+#include "analyzers/report_build.h"
+
+int kp_build_order(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+double kp_build_part(const struct kp_builder *builder, uint32_t number)
+{
+	return number < builder->parts.count ? builder->parts.row_ns[number] : 0;
+}
+
+static double percent(double part, double whole)
+{
+	return whole > 0 ? 100 * part / whole : 0;
+}
+
+struct kp_shares kp_build_shares(const struct kp_builder *builder, uint64_t total_ns,
+				 double part_ns)
+{
+	const struct kp_report *report = builder->report;
+
+	return (struct kp_shares){percent((double)total_ns, (double)report->kernel_ns),
+				  percent(part_ns, (double)report->busy_ns),
+				  percent(part_ns, (double)report->span_ns)};
+}
+
+static enum kp_status builder_init(struct kp_builder *builder, struct kp_reader *reader,
+				   const struct kp_report_options *options)
+{
+	size_t processes = kp_reader_process_count(reader);
+
+	*builder = (struct kp_builder){.reader = reader};
+	builder->report = calloc(1, sizeof(*builder->report));
+	builder->scratch = kp_arena_create();
+	builder->processes = calloc(processes + 1, sizeof(*builder->processes));
+	if (!builder->report || !builder->scratch || !builder->processes)
+		return KP_NO_MEMORY;
+	builder->report->options = *options;
+	builder->report->arena = kp_arena_create();
+	if (!builder->report->arena)
+		return KP_NO_MEMORY;
+	kp_build_boots(builder);
+	return kp_operators_builtin(&builder->operators);
+}
+
+/* Frees all but the report. */
+static void builder_fini(struct kp_builder *builder)
+{
+	size_t processes = kp_reader_process_count(builder->reader);
+
+	for (size_t i = 0; builder->processes && i < processes; i++)
+		free(builder->processes[i].slots);
+	for (size_t i = 0; i < builder->gpu_count; i++)
+		kp_sweep_destroy(builder->gpus[i].sweep);
+	free(builder->processes);
+	free(builder->gpus);
+	free(builder->rows);
+	free(builder->gpu_of_device);
+	kp_intern_fini(&builder->row_names);
+	kp_intern_fini(&builder->devices);
+	kp_intern_fini(&builder->gpu_keys);
+	kp_sweep_parts_fini(&builder->parts);
+	kp_operators_destroy(builder->operators);
+	kp_arena_destroy(builder->scratch);
+}
+
+static enum kp_status read_all(struct kp_builder *builder)
+{
+	struct kp_event event;
+	enum kp_status status;
+
+	kp_reader_rewind(builder->reader);
+	while ((status = kp_reader_next(builder->reader, &event)) == KP_OK) {
+		status = kp_build_event(builder, &event);
+		if (status != KP_OK)
+			return status;
+	}
+	return status == KP_END ? KP_OK : status;
+}
+
+enum kp_status kp_report_build(struct kp_reader *reader, const struct kp_report_options *options,
+			       struct kp_report **out)
+{
+	struct kp_builder builder;
+	enum kp_status status = builder_init(&builder, reader, options);
+
+	if (status == KP_OK)
+		status = read_all(&builder);
+	if (status == KP_OK)
+		status = kp_build_totals(&builder);
+	if (status == KP_OK)
+		status = kp_build_ranking(&builder);
+	if (status == KP_OK) {
+		builder.report->advice = kp_build_advice(builder.report);
+		status = builder.report->advice ? KP_OK : KP_NO_MEMORY;
+	}
+	builder_fini(&builder);
+	if (status != KP_OK) {
+		kp_report_destroy(builder.report);
+		builder.report = NULL;
+	}
+	*out = builder.report;
+	return status;
+}
+
+void kp_report_destroy(struct kp_report *report)
+{
+	if (!report)
+		return;
+	kp_arena_destroy(report->arena);
+	free(report);
+}

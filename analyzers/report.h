@@ -1,0 +1,141 @@
+/*
+ * The ranking: where a trace's GPU time went, by operator and by kernel.
+ *
+ * kp_report_build reads a whole trace and returns a plain structure that the printers (text, YAML,
+ * JSON, TUI) walk. It does no I/O but through the reader, knows no clock and no terminal. All of a
+ * report lives in one arena and goes with kp_report_destroy.
+ *
+ * Definitions
+ *   kernel time   the sum of the durations of all timed kernels. Overlap counts twice here.
+ *   busy time     the time in which at least one kernel ran, per GPU, added over GPUs (union).
+ *   span          from the first timed kernel, memory copy or set to the last one's end, per
+ *                 GPU, added over GPUs.
+ * A GPU is one timeline: processes of one host that share a device (same UUID; MIG slices have
+ * their own) share it, unless their clocks show that the host was started anew in between. A device
+ * without a known UUID is one timeline for each process. Only GPUs with records have a row.
+ * The three shares of a row, in percent, are never mixed:
+ *   of kernel time   its summed durations ÷ kernel time
+ *   of busy time     its part of busy time ÷ busy time; each instant is divided equally among the
+ *                    kernels running on that GPU then, so that the rows add up to 100
+ *   of the span      the same part ÷ span
+ */
+#ifndef KP_ANALYZERS_REPORT_H
+#define KP_ANALYZERS_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trace/reader.h"
+#include "trace/status.h"
+
+/* Durations of one row: nanoseconds, timed launches only. With timed = 0 the rest is 0. */
+struct kp_durations {
+	uint64_t timed; /* launches with usable times */
+	uint64_t total_ns;
+	uint64_t min_ns, max_ns;
+	double mean_ns, stddev_ns; /* population standard deviation */
+	double median_ns;          /* exact below 2048 ns, else within 0.05 % */
+};
+
+struct kp_shares {
+	double kernel_pct, busy_pct, span_pct;
+};
+
+/* One kernel: one mangled name (its launches may differ in grid and block). */
+struct kp_kernel_row {
+	const char *mangled;   /* as CUPTI gave it, any bytes: print through kp_demangle_escape */
+	const char *full;      /* demangled, valid UTF-8, control bytes escaped */
+	const char *shortened; /* function and the template arguments that tell variants apart */
+	size_t operator_index;
+	uint64_t calls; /* all launches, timed or not */
+	struct kp_durations durations;
+	struct kp_shares shares;
+	uint64_t graph_calls;       /* of calls: launched by a CUDA graph */
+	uint32_t config_count;      /* distinct grid/block/shared-memory combinations */
+	uint32_t grid[3], block[3]; /* of the combination with most time */
+	uint32_t registers, static_shared_bytes, dynamic_shared_bytes; /* of the same */
+	bool above_threshold; /* its share of kernel time is above the threshold */
+};
+
+struct kp_operator_row {
+	const char *name; /* "attention", "gemm", … as in operators.yaml */
+	uint64_t calls;
+	struct kp_durations durations;
+	struct kp_shares shares;
+	size_t first_kernel, kernel_count; /* its kernels are contiguous in kernels[] */
+	bool above_threshold;
+};
+
+struct kp_memop_row {
+	enum kp_memop_kind kind;
+	const char *name; /* "copy host to device", … */
+	uint64_t calls, bytes;
+	struct kp_durations durations;
+};
+
+struct kp_gpu_row {
+	const struct kp_device_info *info; /* borrowed from the reader; NULL: not described there */
+	const struct kp_process *process;  /* the first that used it, borrowed likewise */
+	uint32_t device;                   /* its CUDA ordinal in that process */
+	uint64_t kernels;
+	uint64_t kernel_ns, busy_ns, span_ns;
+	uint64_t first_ns, last_ns; /* of the span, on the trace's clock; 0: nothing was timed */
+};
+
+struct kp_process_row {
+	const struct kp_process *process; /* borrowed from the reader */
+	uint64_t kernels, kernel_ns;
+};
+
+struct kp_report_options {
+	double threshold_pct; /* of kernel time; rows above it are marked. 30 by default */
+	bool busy_shares;     /* compute busy_pct and span_pct of the rows; else they are 0 */
+};
+
+/* Counts that must never be silent. */
+struct kp_report_counts {
+	uint64_t kernels; /* in the trace */
+	uint64_t kernels_timed, kernels_untimed, kernels_invalid;
+	uint64_t graph_kernels; /* launched by CUDA graphs */
+	uint64_t dropped;       /* by CUPTI */
+	bool dropped_known;     /* false: at least one process could not tell */
+	uint64_t unwritten;     /* delivered, but not written (disk full) */
+	uint64_t lost;          /* in damaged parts of the file, where that is known */
+	uint64_t unknown_records;
+	uint64_t displaced; /* kernels out of order in a broken file: busy times are approximate */
+	uint32_t processes_unfinished; /* without an end record: killed, or still running */
+	struct kp_damage damage;
+};
+
+struct kp_report {
+	struct kp_report_options options;
+	struct kp_report_counts counts;
+	uint64_t kernel_ns, busy_ns, span_ns;    /* as defined above, over all GPUs */
+	const struct kp_operator_row *operators; /* by time, largest first */
+	size_t operator_count;
+	const struct kp_kernel_row
+		*kernels; /* grouped by operator in the same order, by time within */
+	size_t kernel_count;
+	const size_t *kernels_by_time;     /* indices into kernels[], largest first */
+	const struct kp_memop_row *memops; /* by time */
+	size_t memop_count;
+	const struct kp_gpu_row *gpus;
+	size_t gpu_count;
+	const struct kp_process_row *processes;
+	size_t process_count;
+	uint64_t range_count; /* NVTX ranges in the trace */
+	const char *advice;   /* one sentence that a person can act on */
+	struct kp_arena *arena;
+};
+
+/*
+ * Reads `reader` to its end and ranks. The report borrows from the reader, which must outlive it.
+ * Errors: KP_NO_MEMORY, KP_IO. A trace without kernels gives a report with empty tables and an
+ * advice that says so.
+ */
+enum kp_status kp_report_build(struct kp_reader *reader, const struct kp_report_options *options,
+			       struct kp_report **out);
+void kp_report_destroy(struct kp_report *report);
+
+#endif

@@ -1,0 +1,97 @@
+/*
+ * What kp_report_build keeps while it reads: private to report*.c.
+ *
+ * Rows are numbered in order of appearance (kp_intern over mangled names). A launch finds its row
+ * and GPU by (process, launch configuration) in an array: nothing is hashed for each launch.
+ */
+#ifndef KP_ANALYZERS_REPORT_BUILD_H
+#define KP_ANALYZERS_REPORT_BUILD_H
+
+#include "analyzers/durations.h"
+#include "analyzers/operators.h"
+#include "analyzers/report.h"
+#include "analyzers/sweep.h"
+#include "trace/arena.h"
+#include "trace/intern.h"
+
+/* One launch configuration of one process. */
+struct kp_build_slot {
+	uint32_t row_plus_one; /* 0: no launch yet */
+	uint32_t gpu;
+	uint64_t calls, total_ns;
+};
+
+struct kp_build_process {
+	struct kp_build_slot *slots; /* one a configuration; NULL: no launch yet */
+	uint64_t kernels, kernel_ns;
+	uint32_t boot; /* processes of one start of one host share a number */
+};
+
+struct kp_build_row {
+	struct kp_text mangled; /* borrowed from the reader */
+	uint64_t calls, graph_calls;
+	struct kp_duration_tally tally;
+};
+
+struct kp_build_gpu {
+	struct kp_gpu_row row;
+	struct kp_sweep *sweep;
+};
+
+struct kp_builder {
+	struct kp_reader *reader;
+	struct kp_report *report;
+	struct kp_arena *scratch; /* histograms */
+	struct kp_operators *operators;
+	struct kp_build_process *processes;
+	struct kp_intern row_names;
+	struct kp_build_row *rows;
+	size_t row_count, row_capacity;
+	struct kp_intern devices; /* (process, device) */
+	uint32_t *gpu_of_device;
+	size_t device_capacity;
+	struct kp_intern gpu_keys;
+	struct kp_build_gpu *gpus;
+	size_t gpu_count, gpu_capacity;
+	struct kp_sweep_parts parts;
+	struct kp_duration_tally memop_tallies[KP_MEMOP_KIND_COUNT];
+	uint64_t memop_bytes[KP_MEMOP_KIND_COUNT], memop_calls[KP_MEMOP_KIND_COUNT];
+};
+
+/* report_gpus.c: which timeline a device of a process belongs to. */
+enum kp_status kp_build_gpu_of(struct kp_builder *builder, const struct kp_process *process,
+			       uint32_t device, uint32_t *gpu);
+/* Numbers the starts of hosts: fills `boot` of all processes. */
+void kp_build_boots(struct kp_builder *builder);
+
+/* report_read.c: one batch of the trace. */
+enum kp_status kp_build_event(struct kp_builder *builder, const struct kp_event *event);
+
+/* report_totals.c: GPUs, processes, memory operations, counts, and the totals of all. */
+enum kp_status kp_build_totals(struct kp_builder *builder);
+
+/* A kernel on its way into the report: everything but its place. */
+struct kp_build_draft {
+	struct kp_kernel_row row; /* operator_index: in the rules */
+	struct kp_text mangled;
+	uint32_t number; /* of its kp_build_row */
+};
+
+/* report_rows.c: all kernels in order of name, on the heap. Totals must stand. */
+enum kp_status kp_build_drafts(struct kp_builder *builder, struct kp_build_draft **out);
+/* By full name, then by the bytes of the mangled one: the order that breaks all ties. */
+int kp_build_compare_names(const void *left, const void *right);
+
+/* report_ranking.c: the tables of operators and kernels. Totals must stand. */
+enum kp_status kp_build_ranking(struct kp_builder *builder);
+
+/* report_advice.c: the closing sentence, in the report's arena; NULL without memory. */
+const char *kp_build_advice(const struct kp_report *report);
+
+/* report.c: for qsort; the busy time of a row; shares, which are 0 where the whole is. */
+int kp_build_order(uint64_t a, uint64_t b);
+double kp_build_part(const struct kp_builder *builder, uint32_t number);
+struct kp_shares kp_build_shares(const struct kp_builder *builder, uint64_t total_ns,
+				 double part_ns);
+
+#endif

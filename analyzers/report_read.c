@@ -1,0 +1,158 @@
+/* Reading a trace into the builder's accumulators; see report_build.h. */
+#include "analyzers/report_build.h"
+
+#include <stdlib.h>
+
+static uint64_t add_saturating(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+static enum kp_status find_row(struct kp_builder *builder, struct kp_text name, uint32_t *row)
+{
+	enum kp_status status;
+	bool added;
+
+	status = kp_intern_put(&builder->row_names, name.bytes, name.length, row, &added);
+	if (status != KP_OK || !added)
+		return status;
+	if (builder->row_count == builder->row_capacity) {
+		size_t capacity = builder->row_capacity ? builder->row_capacity * 2 : 64;
+		struct kp_build_row *rows = realloc(builder->rows, capacity * sizeof(*rows));
+
+		if (!rows)
+			return KP_NO_MEMORY;
+		builder->rows = rows;
+		builder->row_capacity = capacity;
+	}
+	builder->rows[builder->row_count++] = (struct kp_build_row){.mangled = name};
+	return KP_OK;
+}
+
+/* The first launch of a configuration: from now on its slot knows row and GPU. */
+static enum kp_status fill_slot(struct kp_builder *builder, const struct kp_process *process,
+				const struct kp_launch_config *config, struct kp_build_slot *slot)
+{
+	enum kp_status status;
+	uint32_t row = 0;
+
+	status = kp_build_gpu_of(builder, process, config->device, &slot->gpu);
+	if (status == KP_OK)
+		status = find_row(builder, kp_process_string(process, config->name), &row);
+	if (status == KP_OK)
+		slot->row_plus_one = row + 1;
+	return status;
+}
+
+static void widen_span(struct kp_gpu_row *gpu, uint64_t start_ns, uint64_t end_ns)
+{
+	if (gpu->last_ns == 0 || start_ns < gpu->first_ns)
+		gpu->first_ns = start_ns;
+	if (end_ns > gpu->last_ns)
+		gpu->last_ns = end_ns;
+}
+
+static enum kp_status read_timed(struct kp_builder *builder, const struct kp_launch *launch,
+				 struct kp_build_slot *slot)
+{
+	struct kp_build_gpu *gpu = &builder->gpus[slot->gpu];
+	struct kp_build_row *row = &builder->rows[slot->row_plus_one - 1];
+	uint64_t duration_ns = launch->end_ns - launch->start_ns;
+	enum kp_status status;
+
+	status = kp_durations_add(&row->tally, duration_ns, builder->scratch);
+	if (status != KP_OK)
+		return status;
+	slot->total_ns = add_saturating(slot->total_ns, duration_ns);
+	gpu->row.kernel_ns = add_saturating(gpu->row.kernel_ns, duration_ns);
+	widen_span(&gpu->row, launch->start_ns, launch->end_ns);
+	return kp_sweep_add(gpu->sweep, launch->start_ns, launch->end_ns, slot->row_plus_one - 1);
+}
+
+static enum kp_status read_launch(struct kp_builder *builder, const struct kp_process *process,
+				  const struct kp_launch *launch)
+{
+	struct kp_build_process *reading = &builder->processes[process->index];
+	struct kp_build_slot *slot = &reading->slots[launch->config];
+	struct kp_report_counts *counts = &builder->report->counts;
+	enum kp_status status = KP_OK;
+	bool in_graph = launch->graph || launch->graph_node;
+
+	if (!slot->row_plus_one)
+		status = fill_slot(builder, process, &process->configs[launch->config], slot);
+	if (status != KP_OK)
+		return status;
+	slot->calls++;
+	reading->kernels++;
+	builder->rows[slot->row_plus_one - 1].calls++;
+	builder->rows[slot->row_plus_one - 1].graph_calls += in_graph;
+	builder->gpus[slot->gpu].row.kernels++;
+	counts->kernels++;
+	counts->graph_kernels += in_graph;
+	switch (kp_time_quality(launch->start_ns, launch->end_ns)) {
+	case KP_TIME_UNTIMED:
+		counts->kernels_untimed++;
+		break;
+	case KP_TIME_INVALID:
+		counts->kernels_invalid++;
+		break;
+	case KP_TIME_VALID:
+		counts->kernels_timed++;
+		reading->kernel_ns =
+			add_saturating(reading->kernel_ns, launch->end_ns - launch->start_ns);
+		status = read_timed(builder, launch, slot);
+		break;
+	}
+	return status;
+}
+
+static enum kp_status read_launches(struct kp_builder *builder, const struct kp_event *event)
+{
+	struct kp_build_process *reading = &builder->processes[event->process->index];
+	enum kp_status status = KP_OK;
+
+	if (!reading->slots)
+		reading->slots = calloc(event->process->config_count + 1, sizeof(*reading->slots));
+	if (!reading->slots)
+		return KP_NO_MEMORY;
+	for (size_t i = 0; status == KP_OK && i < event->count; i++)
+		status = read_launch(builder, event->process, &event->launches[i]);
+	for (size_t i = 0; status == KP_OK && i < builder->gpu_count; i++)
+		status = kp_sweep_settle(builder->gpus[i].sweep, event->watermark_ns);
+	return status;
+}
+
+static enum kp_status read_memop(struct kp_builder *builder, const struct kp_process *process,
+				 const struct kp_memop *memop)
+{
+	uint32_t kind = memop->kind < KP_MEMOP_KIND_COUNT ? memop->kind : KP_MEMOP_OTHER;
+	enum kp_status status;
+	uint32_t gpu = 0;
+
+	builder->memop_calls[kind]++;
+	builder->memop_bytes[kind] = add_saturating(builder->memop_bytes[kind], memop->bytes);
+	status = kp_build_gpu_of(builder, process, memop->device, &gpu);
+	if (status != KP_OK || kp_time_quality(memop->start_ns, memop->end_ns) != KP_TIME_VALID)
+		return status;
+	widen_span(&builder->gpus[gpu].row, memop->start_ns, memop->end_ns);
+	return kp_durations_add(&builder->memop_tallies[kind], memop->end_ns - memop->start_ns,
+				builder->scratch);
+}
+
+enum kp_status kp_build_event(struct kp_builder *builder, const struct kp_event *event)
+{
+	enum kp_status status = KP_OK;
+
+	switch (event->kind) {
+	case KP_EVENT_LAUNCHES:
+		return read_launches(builder, event);
+	case KP_EVENT_MEMOPS:
+		for (size_t i = 0; status == KP_OK && i < event->count; i++)
+			status = read_memop(builder, event->process, &event->memops[i]);
+		return status;
+	case KP_EVENT_RANGES:
+		builder->report->range_count += event->count;
+		return KP_OK;
+	}
+	return KP_OK;
+}

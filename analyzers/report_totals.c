@@ -1,0 +1,126 @@
+/* All of a report but the kernels: totals, GPUs, processes, memory operations, counts. */
+#include "analyzers/report_build.h"
+
+#include <stdlib.h>
+
+static uint64_t add_saturating(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+static enum kp_status put_gpus(struct kp_builder *builder)
+{
+	struct kp_report *report = builder->report;
+	struct kp_gpu_row *rows =
+		kp_arena_alloc(report->arena, (builder->gpu_count + 1) * sizeof(*rows));
+
+	if (!rows)
+		return KP_NO_MEMORY;
+	for (size_t i = 0; i < builder->gpu_count; i++) {
+		struct kp_sweep *sweep = builder->gpus[i].sweep;
+
+		if (kp_sweep_settle(sweep, UINT64_MAX) != KP_OK)
+			return KP_NO_MEMORY;
+		rows[i] = builder->gpus[i].row;
+		rows[i].busy_ns = kp_sweep_busy_ns(sweep);
+		rows[i].span_ns = rows[i].last_ns - rows[i].first_ns;
+		report->counts.displaced += kp_sweep_displaced(sweep);
+		report->kernel_ns = add_saturating(report->kernel_ns, rows[i].kernel_ns);
+		report->busy_ns = add_saturating(report->busy_ns, rows[i].busy_ns);
+		report->span_ns = add_saturating(report->span_ns, rows[i].span_ns);
+	}
+	report->gpus = rows;
+	report->gpu_count = builder->gpu_count;
+	return KP_OK;
+}
+
+/* One process's counts into the report's. */
+static void add_counts(struct kp_report_counts *counts, const struct kp_process *process)
+{
+	const struct kp_counts *from = &process->counts;
+
+	if (KP_HAS(from, COUNTS, records_dropped))
+		counts->dropped = add_saturating(counts->dropped, from->records_dropped);
+	else
+		counts->dropped_known = false;
+	counts->unwritten = add_saturating(counts->unwritten, from->kernels_unwritten);
+	counts->unknown_records = add_saturating(counts->unknown_records, from->records_unknown);
+	counts->processes_unfinished += process->end.has == 0;
+}
+
+static enum kp_status put_processes(struct kp_builder *builder)
+{
+	struct kp_report *report = builder->report;
+	size_t count = kp_reader_process_count(builder->reader);
+	struct kp_process_row *rows = kp_arena_alloc(report->arena, (count + 1) * sizeof(*rows));
+
+	if (!rows)
+		return KP_NO_MEMORY;
+	report->counts.dropped_known = true;
+	for (size_t i = 0; i < count; i++) {
+		rows[i].process = kp_reader_process(builder->reader, i);
+		rows[i].kernels = builder->processes[i].kernels;
+		rows[i].kernel_ns = builder->processes[i].kernel_ns;
+		add_counts(&report->counts, rows[i].process);
+	}
+	report->counts.damage = kp_reader_damage(builder->reader);
+	report->counts.lost = report->counts.damage.lost_launches;
+	report->processes = rows;
+	report->process_count = count;
+	return KP_OK;
+}
+
+static int compare_memops(const void *left, const void *right)
+{
+	const struct kp_memop_row *a = left, *b = right;
+	int order = kp_build_order(b->durations.total_ns, a->durations.total_ns);
+
+	if (!order)
+		order = kp_build_order(b->calls, a->calls);
+	return order ? order : kp_build_order(a->kind, b->kind);
+}
+
+static enum kp_status put_memops(struct kp_builder *builder)
+{
+	static const char *const names[KP_MEMOP_KIND_COUNT] = {
+		[KP_MEMOP_OTHER] = "copy, other kinds",
+		[KP_MEMOP_HOST_TO_DEVICE] = "copy host to device",
+		[KP_MEMOP_DEVICE_TO_HOST] = "copy device to host",
+		[KP_MEMOP_DEVICE_TO_DEVICE] = "copy device to device",
+		[KP_MEMOP_HOST_TO_HOST] = "copy host to host",
+		[KP_MEMOP_PEER_TO_PEER] = "copy peer to peer",
+		[KP_MEMOP_SET] = "memory set",
+	};
+	struct kp_report *report = builder->report;
+	struct kp_memop_row *rows =
+		kp_arena_alloc(report->arena, KP_MEMOP_KIND_COUNT * sizeof(*rows));
+	size_t count = 0;
+
+	if (!rows)
+		return KP_NO_MEMORY;
+	for (unsigned kind = 0; kind < KP_MEMOP_KIND_COUNT; kind++) {
+		if (builder->memop_calls[kind])
+			rows[count++] = (struct kp_memop_row){
+				.kind = (enum kp_memop_kind)kind,
+				.name = names[kind],
+				.calls = builder->memop_calls[kind],
+				.bytes = builder->memop_bytes[kind],
+				.durations = kp_durations_result(&builder->memop_tallies[kind]),
+			};
+	}
+	qsort(rows, count, sizeof(*rows), compare_memops);
+	report->memops = rows;
+	report->memop_count = count;
+	return KP_OK;
+}
+
+enum kp_status kp_build_totals(struct kp_builder *builder)
+{
+	enum kp_status status = put_gpus(builder);
+
+	if (status == KP_OK)
+		status = put_processes(builder);
+	if (status == KP_OK)
+		status = put_memops(builder);
+	return status;
+}
