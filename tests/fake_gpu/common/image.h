@@ -1,0 +1,29 @@
+/*
+ * What a program gives the fake driver in place of a cubin: the kernels by name and duration.
+ *
+ * cuModuleLoadData and cuLibraryLoadData take a pointer to one of these. The driver copies what it
+ * needs. Names may hold any bytes but NUL.
+ */
+#ifndef KP_FAKE_GPU_IMAGE_H
+#define KP_FAKE_GPU_IMAGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define KP_FAKE_IMAGE_MAGIC 0x31454b41464b4cULL
+
+struct kp_fake_kernel {
+	const char *name;
+	uint64_t duration_ns;
+	uint32_t registers;           /* a thread */
+	uint32_t static_shared_bytes; /* a block */
+	uint32_t local_bytes;         /* a thread */
+};
+
+struct kp_fake_image {
+	uint64_t magic;
+	size_t kernel_count;
+	const struct kp_fake_kernel *kernels;
+};
+
+#endif

@@ -1,0 +1,38 @@
+/*
+ * What the parts of the fake libcupti share: the way to the fake driver, and errors.
+ *
+ * Threading: any.
+ */
+#ifndef KP_FAKE_GPU_STATE_H
+#define KP_FAKE_GPU_STATE_H
+
+#include <stdbool.h>
+
+#include <cupti_activity.h>
+#include <cupti_callbacks.h>
+
+#include "tests/fake_gpu/common/link.h"
+
+#define KP_FAKE_EXPORT __attribute__((visibility("default")))
+
+/* The fake driver of this process. A process without it ends with a message. */
+const struct kp_fake_gpu *kp_fake_gpu(void);
+/* Starts listening to the driver (once); from now on a forked child is told apart. */
+void kp_fake_attach(void);
+/*
+ * What every function of the API asks first: false in a process that was forked after CUPTI had
+ * been used, where the call is counted as an offence.
+ */
+bool kp_fake_cupti_usable(void);
+/* Remembers an error for cuptiGetLastError; returns it. */
+CUptiResult kp_fake_cupti_result(CUptiResult result);
+
+/* The callback API's part of cuptiFinalize: nobody is subscribed any more. */
+void kp_fake_unsubscribe_all(void);
+/* Tells the subscriber of a driver call or a resource, where it wants to know. */
+void kp_fake_callback_call(struct kp_fake_call *call, bool exit);
+void kp_fake_callback_resource(uint32_t cbid, CUcontext context, CUstream stream, void *descriptor);
+/* Records an operation, where its kind is enabled. */
+void kp_fake_activity_op(const struct kp_fake_op *op);
+
+#endif

@@ -1,0 +1,141 @@
+/*
+ * Stream capture, and the one way by which an operation reaches a stream: it is scheduled and
+ * announced, or becomes a node of the graph that the stream is captured into.
+ */
+#include "tests/fake_gpu/driver/call.h"
+
+#include "tests/fake_gpu/driver/graph.h"
+
+void kp_fake_submit(struct CUstream_st *stream, uint64_t duration_ns, struct kp_fake_op *op)
+{
+	struct CUgraphNode_st *node = NULL;
+
+	kp_fake_lock();
+	if (stream->capture) {
+		op->correlation = 0;
+		node = kp_fake_graph_add(stream->capture, &stream->capture_tail,
+					 stream->capture_tail ? 1 : 0, op, duration_ns);
+		stream->capture_tail = node;
+	} else {
+		kp_fake_place(stream, kp_fake_stream_start(stream), duration_ns, op);
+	}
+	kp_fake_unlock();
+	if (node)
+		kp_fake_graph_announce(node, NULL);
+	else
+		kp_fake_announce_op(op);
+}
+
+/* The stream of a call about capture. */
+static CUresult find_stream(CUstream handle, bool per_thread, struct CUstream_st **out)
+{
+	struct CUctx_st *context;
+	CUresult result = kp_fake_ready_context(&context);
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	*out = kp_fake_stream_resolve(context, handle, per_thread);
+	return *out ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+static CUresult begin(CUstream handle, bool per_thread)
+{
+	struct CUstream_st *stream;
+	CUresult result = find_stream(handle, per_thread, &stream);
+	CUpti_GraphData data = {0};
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (stream == stream->context->default_stream)
+		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+	if (stream->capture)
+		return CUDA_ERROR_ILLEGAL_STATE;
+	kp_fake_lock();
+	stream->capture = kp_fake_graph_create();
+	stream->capture_tail = NULL;
+	kp_fake_unlock();
+	data.graph = stream->capture;
+	kp_fake_announce_resource(CUPTI_CBID_RESOURCE_GRAPH_CREATED, stream->context, NULL, &data);
+	return CUDA_SUCCESS;
+}
+
+static CUresult end(CUstream handle, bool per_thread, CUgraph *out)
+{
+	struct CUstream_st *stream;
+	CUresult result = find_stream(handle, per_thread, &stream);
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!out)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!stream->capture)
+		return CUDA_ERROR_ILLEGAL_STATE;
+	kp_fake_lock();
+	*out = stream->capture;
+	stream->capture = NULL;
+	kp_fake_unlock();
+	return CUDA_SUCCESS;
+}
+
+static CUresult query(CUstream handle, bool per_thread, CUstreamCaptureStatus *status)
+{
+	struct CUstream_st *stream;
+	CUresult result = find_stream(handle, per_thread, &stream);
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!status)
+		return CUDA_ERROR_INVALID_VALUE;
+	*status = stream->capture ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+	return CUDA_SUCCESS;
+}
+
+KP_FAKE_EXPORT CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode)
+{
+	cuStreamBeginCapture_v2_params params = {stream, mode};
+	struct kp_fake_call call = KP_FAKE_CALL(cuStreamBeginCapture_v2, &params);
+
+	kp_fake_call_enter(&call);
+	call.result = begin(stream, false);
+	return kp_fake_call_exit(&call);
+}
+
+KP_FAKE_EXPORT CUresult cuStreamBeginCapture_v2_ptsz(CUstream stream, CUstreamCaptureMode mode)
+{
+	cuStreamBeginCapture_v2_ptsz_params params = {stream, mode};
+	struct kp_fake_call call = KP_FAKE_CALL(cuStreamBeginCapture_v2_ptsz, &params);
+
+	kp_fake_call_enter(&call);
+	call.result = begin(stream, true);
+	return kp_fake_call_exit(&call);
+}
+
+KP_FAKE_EXPORT CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)
+{
+	cuStreamEndCapture_params params = {stream, graph};
+	struct kp_fake_call call = KP_FAKE_CALL(cuStreamEndCapture, &params);
+
+	kp_fake_call_enter(&call);
+	call.result = end(stream, false, graph);
+	return kp_fake_call_exit(&call);
+}
+
+KP_FAKE_EXPORT CUresult cuStreamEndCapture_ptsz(CUstream stream, CUgraph *graph)
+{
+	cuStreamEndCapture_ptsz_params params = {stream, graph};
+	struct kp_fake_call call = KP_FAKE_CALL(cuStreamEndCapture_ptsz, &params);
+
+	kp_fake_call_enter(&call);
+	call.result = end(stream, true, graph);
+	return kp_fake_call_exit(&call);
+}
+
+KP_FAKE_EXPORT CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
+{
+	return query(stream, false, status);
+}
+
+KP_FAKE_EXPORT CUresult cuStreamIsCapturing_ptsz(CUstream stream, CUstreamCaptureStatus *status)
+{
+	return query(stream, true, status);
+}

@@ -1,0 +1,233 @@
+/*
+ * Executable graphs and their launches.
+ *
+ * Instantiating copies the graph with new node ids (announced as cloned) and unfolds child graphs.
+ * A node starts when its dependencies have ended; all nodes of one launch share the correlation id
+ * of the launch, as on the real driver.
+ */
+#include "tests/fake_gpu/driver/call.h"
+
+#include <stdlib.h>
+
+#include "tests/fake_gpu/common/ledger.h"
+#include "tests/fake_gpu/driver/graph.h"
+
+/* A node's copy, while a graph is copied. */
+struct clone {
+	struct CUgraphNode_st *original, *copy;
+};
+
+static struct CUgraphNode_st *find_copy(const struct clone *clones, size_t count,
+					const struct CUgraphNode_st *original)
+{
+	for (size_t i = count; i-- > 0;)
+		if (clones[i].original == original)
+			return clones[i].copy;
+	return NULL;
+}
+
+/*
+ * Appends a copy of `from` to `to`, after `before` (NULL: at once); returns its last node. Child
+ * graphs become their nodes in a chain. With the lock.
+ */
+static struct CUgraphNode_st *copy_nodes(const struct CUgraph_st *from, struct CUgraph_st *to,
+					 struct CUgraphNode_st *before)
+{
+	struct clone *clones = kp_fake_alloc(from->node_count * sizeof(*clones));
+	struct CUgraphNode_st *node, *last = before;
+	size_t count = 0;
+
+	for (node = from->first; node; node = node->next) {
+		size_t needs = node->dependency_count;
+		struct CUgraphNode_st **after = kp_fake_alloc((needs + 1) * sizeof(*after));
+
+		for (size_t i = 0; i < needs; i++)
+			after[i] = find_copy(clones, count, node->dependencies[i]);
+		if (!needs && before)
+			after[needs++] = before;
+		clones[count].original = node;
+		if (node->child)
+			last = copy_nodes(node->child, to, needs ? after[needs - 1] : before);
+		else
+			last = kp_fake_graph_add(to, after, needs, &node->op, node->duration_ns);
+		clones[count++].copy = last;
+		free(after);
+	}
+	free(clones);
+	return last;
+}
+
+/* Announces the copies: the nodes of `graph`, child graphs included, in order. */
+static struct CUgraphNode_st *announce_copies(const struct CUgraph_st *graph,
+					      struct CUgraphNode_st *copy)
+{
+	struct CUgraphNode_st *node;
+
+	for (node = graph->first; node; node = node->next) {
+		if (node->child) {
+			copy = announce_copies(node->child, copy);
+			continue;
+		}
+		kp_fake_graph_announce(copy, node);
+		copy = copy->next;
+	}
+	return copy;
+}
+
+static CUresult instantiate(CUgraphExec *out, CUgraph graph)
+{
+	struct CUctx_st *context;
+	CUresult result = kp_fake_ready_context(&context);
+	CUpti_GraphData data = {0};
+	struct CUgraphExec_st *exec;
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!out || !kp_fake_is(graph, KP_FAKE_GRAPH))
+		return CUDA_ERROR_INVALID_VALUE;
+	exec = kp_fake_alloc(sizeof(*exec));
+	kp_fake_lock();
+	exec->tag = KP_FAKE_EXEC;
+	exec->context = context;
+	exec->graph = kp_fake_graph_create();
+	exec->id = exec->graph->id;
+	copy_nodes(graph, exec->graph, NULL);
+	kp_fake_unlock();
+	announce_copies(graph, exec->graph->first);
+	data.graph = graph;
+	data.graphExec = exec;
+	kp_fake_announce_resource(CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED, context, NULL, &data);
+	*out = exec;
+	return CUDA_SUCCESS;
+}
+
+KP_FAKE_EXPORT CUresult cuGraphInstantiateWithFlags(CUgraphExec *out, CUgraph graph,
+						    unsigned long long flags)
+{
+	cuGraphInstantiateWithFlags_params params = {out, graph, flags};
+	struct kp_fake_call call = KP_FAKE_CALL(cuGraphInstantiateWithFlags, &params);
+
+	kp_fake_call_enter(&call);
+	call.result = instantiate(out, graph);
+	return kp_fake_call_exit(&call);
+}
+
+KP_FAKE_EXPORT CUresult cuGraphInstantiate_v2(CUgraphExec *out, CUgraph graph, CUgraphNode *error,
+					      char *log, size_t log_bytes)
+{
+	if (error)
+		*error = NULL;
+	if (log && log_bytes)
+		*log = '\0';
+	return cuGraphInstantiateWithFlags(out, graph, 0);
+}
+
+KP_FAKE_EXPORT CUresult cuGraphInstantiate(CUgraphExec *out, CUgraph graph, CUgraphNode *error,
+					   char *log, size_t log_bytes)
+{
+	return cuGraphInstantiate_v2(out, graph, error, log, log_bytes);
+}
+
+KP_FAKE_EXPORT CUresult cuGraphInstantiateWithParams(CUgraphExec *out, CUgraph graph,
+						     CUDA_GRAPH_INSTANTIATE_PARAMS *params)
+{
+	if (!params)
+		return CUDA_ERROR_INVALID_VALUE;
+	params->result_out = CUDA_GRAPH_INSTANTIATE_SUCCESS;
+	return cuGraphInstantiateWithFlags(out, graph, params->flags);
+}
+
+KP_FAKE_EXPORT CUresult cuGraphInstantiateWithParams_ptsz(CUgraphExec *out, CUgraph graph,
+							  CUDA_GRAPH_INSTANTIATE_PARAMS *params)
+{
+	return cuGraphInstantiateWithParams(out, graph, params);
+}
+
+/* Gives every node of a launch its times. With the lock. */
+static void schedule(struct CUgraph_st *graph, struct CUstream_st *stream, struct kp_fake_op *ops,
+		     uint32_t correlation)
+{
+	uint64_t begin_ns = kp_fake_stream_start(stream);
+	struct CUgraphNode_st *node;
+	size_t count = 0;
+
+	for (node = graph->first; node; node = node->next) {
+		uint64_t start_ns = begin_ns;
+		struct kp_fake_op *op = &ops[count++];
+
+		for (size_t i = 0; i < node->dependency_count; i++)
+			if (node->dependencies[i]->end_ns > start_ns)
+				start_ns = node->dependencies[i]->end_ns;
+		*op = node->op;
+		op->correlation = correlation;
+		op->graph = graph->id;
+		op->graph_node = node->id;
+		kp_fake_place(stream, start_ns, node->duration_ns, op);
+		node->end_ns = op->end_ns;
+	}
+}
+
+static CUresult launch(CUgraphExec exec, CUstream handle, bool per_thread, uint32_t correlation)
+{
+	struct CUctx_st *context;
+	CUresult result = kp_fake_ready_context(&context);
+	struct CUstream_st *stream;
+	struct kp_fake_op *ops;
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!kp_fake_is(exec, KP_FAKE_EXEC))
+		return CUDA_ERROR_INVALID_VALUE;
+	stream = kp_fake_stream_resolve(context, handle, per_thread);
+	if (!stream)
+		return CUDA_ERROR_INVALID_HANDLE;
+	if (stream->capture)
+		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+	ops = kp_fake_alloc(exec->graph->node_count * sizeof(*ops));
+	kp_fake_lock();
+	schedule(exec->graph, stream, ops, correlation);
+	kp_fake_unlock();
+	kp_fake_count(KP_FAKE_graph_launches, 1);
+	for (size_t i = 0; i < exec->graph->node_count; i++)
+		kp_fake_announce_op(&ops[i]);
+	free(ops);
+	return CUDA_SUCCESS;
+}
+
+KP_FAKE_EXPORT CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream)
+{
+	cuGraphLaunch_params params = {exec, stream};
+	struct kp_fake_call call = KP_FAKE_CALL(cuGraphLaunch, &params);
+
+	kp_fake_call_enter(&call);
+	call.result = launch(exec, stream, false, call.correlation);
+	return kp_fake_call_exit(&call);
+}
+
+KP_FAKE_EXPORT CUresult cuGraphLaunch_ptsz(CUgraphExec exec, CUstream stream)
+{
+	cuGraphLaunch_ptsz_params params = {exec, stream};
+	struct kp_fake_call call = KP_FAKE_CALL(cuGraphLaunch_ptsz, &params);
+
+	kp_fake_call_enter(&call);
+	call.result = launch(exec, stream, true, call.correlation);
+	return kp_fake_call_exit(&call);
+}
+
+KP_FAKE_EXPORT CUresult cuGraphUpload(CUgraphExec exec, CUstream stream)
+{
+	(void)stream;
+	return kp_fake_is(exec, KP_FAKE_EXEC) ? kp_fake_ready() : CUDA_ERROR_INVALID_VALUE;
+}
+
+KP_FAKE_EXPORT CUresult cuGraphExecDestroy(CUgraphExec exec)
+{
+	CUresult result = kp_fake_ready();
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!kp_fake_is(exec, KP_FAKE_EXEC))
+		return CUDA_ERROR_INVALID_VALUE;
+	exec->tag = KP_FAKE_DEAD;
+	return CUDA_SUCCESS;
+}

@@ -1,0 +1,22 @@
+/* Graphs of the fake driver, as stream capture needs them. With the lock unless said. */
+#ifndef KP_FAKE_GPU_GRAPH_H
+#define KP_FAKE_GPU_GRAPH_H
+
+#include "tests/fake_gpu/driver/gpu.h"
+
+/* An empty graph; announces nothing. */
+struct CUgraph_st *kp_fake_graph_create(void);
+/*
+ * Adds a node that does `op` for `duration_ns` after the `count` nodes of `dependencies` (copied).
+ * The caller announces it with kp_fake_graph_announce, without the lock.
+ */
+struct CUgraphNode_st *kp_fake_graph_add(struct CUgraph_st *graph,
+					 struct CUgraphNode_st *const *dependencies, size_t count,
+					 const struct kp_fake_op *op, uint64_t duration_ns);
+/* Tells the listener of a new node, or of one cloned from `original`. Without the lock. */
+void kp_fake_graph_announce(struct CUgraphNode_st *node, struct CUgraphNode_st *original);
+
+/* CU_GRAPH_NODE_TYPE_KERNEL and its kin. */
+CUgraphNodeType kp_fake_graph_node_type(const struct CUgraphNode_st *node);
+
+#endif

@@ -1,0 +1,190 @@
+/*
+ * Launches of kernels: every door of the driver by which a kernel reaches a stream.
+ *
+ * The legacy and the per-thread (_ptsz) variants differ in what a NULL stream means.
+ */
+#include "tests/fake_gpu/driver/call.h"
+
+#include <stdatomic.h>
+
+#include "tests/fake_gpu/common/faults.h"
+#include "tests/fake_gpu/driver/function.h"
+
+struct launch {
+	CUfunction function;
+	CUstream stream;
+	bool per_thread;
+	struct kp_fake_op op; /* what it does, without times */
+};
+
+struct size {
+	unsigned int x, y, z;
+};
+
+static struct kp_fake_op describe(struct size grid, struct size block, unsigned int shared_bytes)
+{
+	return (struct kp_fake_op){
+		.kind = KP_FAKE_OP_KERNEL,
+		.grid = {grid.x, grid.y, grid.z},
+		.block = {block.x, block.y, block.z},
+		.dynamic_shared_bytes = shared_bytes,
+	};
+}
+
+static bool has_size(const struct kp_fake_op *op)
+{
+	return op->grid[0] && op->grid[1] && op->grid[2] && op->block[0] && op->block[1] &&
+	       op->block[2];
+}
+
+static CUresult submit(struct launch *launch, const struct CUfunc_st *function,
+		       struct CUctx_st *context, uint32_t correlation)
+{
+	static _Atomic uint64_t launches;
+	struct CUstream_st *stream;
+
+	stream = kp_fake_stream_resolve(context, launch->stream, launch->per_thread);
+	if (!stream)
+		return CUDA_ERROR_INVALID_HANDLE;
+	if (kp_fake_every(atomic_fetch_add(&launches, 1) + 1, kp_fake_faults()->launch_fail))
+		return CUDA_ERROR_LAUNCH_FAILED;
+	launch->op.kernel = &function->kernel;
+	launch->op.correlation = correlation;
+	kp_fake_submit(stream, function->kernel.duration_ns, &launch->op);
+	return CUDA_SUCCESS;
+}
+
+static CUresult run(struct launch *launch, struct kp_fake_call *call)
+{
+	const struct CUfunc_st *function = kp_fake_function(launch->function);
+	struct CUctx_st *context;
+
+	call->symbol = function ? function->kernel.name : NULL;
+	kp_fake_call_enter(call);
+	call->result = kp_fake_ready_context(&context);
+	if (call->result == CUDA_SUCCESS && !function)
+		call->result = CUDA_ERROR_INVALID_HANDLE;
+	if (call->result == CUDA_SUCCESS && !has_size(&launch->op))
+		call->result = CUDA_ERROR_INVALID_VALUE;
+	if (call->result == CUDA_SUCCESS)
+		call->result = submit(launch, function, context, call->correlation);
+	return kp_fake_call_exit(call);
+}
+
+KP_FAKE_EXPORT CUresult cuLaunchKernel(CUfunction f, unsigned int grid_x, unsigned int grid_y,
+				       unsigned int grid_z, unsigned int block_x,
+				       unsigned int block_y, unsigned int block_z,
+				       unsigned int shared_bytes, CUstream stream, void **arguments,
+				       void **extra)
+{
+	cuLaunchKernel_params params = {f,       grid_x,       grid_y, grid_z,    block_x, block_y,
+					block_z, shared_bytes, stream, arguments, extra};
+	struct kp_fake_call call = KP_FAKE_CALL(cuLaunchKernel, &params);
+	struct launch launch = {.function = f, .stream = stream};
+
+	launch.op = describe((struct size){grid_x, grid_y, grid_z},
+			     (struct size){block_x, block_y, block_z}, shared_bytes);
+	return run(&launch, &call);
+}
+
+KP_FAKE_EXPORT CUresult cuLaunchKernel_ptsz(CUfunction f, unsigned int grid_x, unsigned int grid_y,
+					    unsigned int grid_z, unsigned int block_x,
+					    unsigned int block_y, unsigned int block_z,
+					    unsigned int shared_bytes, CUstream stream,
+					    void **arguments, void **extra)
+{
+	cuLaunchKernel_ptsz_params params = {f,       grid_x,    grid_y,  grid_z,
+					     block_x, block_y,   block_z, shared_bytes,
+					     stream,  arguments, extra};
+	struct kp_fake_call call = KP_FAKE_CALL(cuLaunchKernel_ptsz, &params);
+	struct launch launch = {.function = f, .stream = stream, .per_thread = true};
+
+	launch.op = describe((struct size){grid_x, grid_y, grid_z},
+			     (struct size){block_x, block_y, block_z}, shared_bytes);
+	return run(&launch, &call);
+}
+
+/* Reads a launch configuration with its attributes. */
+static bool read_config(const CUlaunchConfig *config, struct launch *launch)
+{
+	if (!config || (config->numAttrs && !config->attrs))
+		return false;
+	launch->stream = config->hStream;
+	launch->op =
+		describe((struct size){config->gridDimX, config->gridDimY, config->gridDimZ},
+			 (struct size){config->blockDimX, config->blockDimY, config->blockDimZ},
+			 config->sharedMemBytes);
+	for (unsigned int i = 0; i < config->numAttrs; i++) {
+		const CUlaunchAttribute *attribute = &config->attrs[i];
+
+		if (attribute->id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
+			launch->op.cooperative = attribute->value.cooperative != 0;
+		if (attribute->id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
+			launch->op.cluster[0] = attribute->value.clusterDim.x;
+			launch->op.cluster[1] = attribute->value.clusterDim.y;
+			launch->op.cluster[2] = attribute->value.clusterDim.z;
+		}
+	}
+	return true;
+}
+
+KP_FAKE_EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f,
+					 void **arguments, void **extra)
+{
+	cuLaunchKernelEx_params params = {config, f, arguments, extra};
+	struct kp_fake_call call = KP_FAKE_CALL(cuLaunchKernelEx, &params);
+	struct launch launch = {.function = f};
+
+	if (!read_config(config, &launch))
+		return CUDA_ERROR_INVALID_VALUE;
+	return run(&launch, &call);
+}
+
+KP_FAKE_EXPORT CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction f,
+					      void **arguments, void **extra)
+{
+	cuLaunchKernelEx_ptsz_params params = {config, f, arguments, extra};
+	struct kp_fake_call call = KP_FAKE_CALL(cuLaunchKernelEx_ptsz, &params);
+	struct launch launch = {.function = f, .per_thread = true};
+
+	if (!read_config(config, &launch))
+		return CUDA_ERROR_INVALID_VALUE;
+	return run(&launch, &call);
+}
+
+KP_FAKE_EXPORT CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned int grid_x,
+						  unsigned int grid_y, unsigned int grid_z,
+						  unsigned int block_x, unsigned int block_y,
+						  unsigned int block_z, unsigned int shared_bytes,
+						  CUstream stream, void **arguments)
+{
+	cuLaunchCooperativeKernel_params params = {f,       grid_x,   grid_y,  grid_z,
+						   block_x, block_y,  block_z, shared_bytes,
+						   stream,  arguments};
+	struct kp_fake_call call = KP_FAKE_CALL(cuLaunchCooperativeKernel, &params);
+	struct launch launch = {.function = f, .stream = stream};
+
+	launch.op = describe((struct size){grid_x, grid_y, grid_z},
+			     (struct size){block_x, block_y, block_z}, shared_bytes);
+	launch.op.cooperative = true;
+	return run(&launch, &call);
+}
+
+KP_FAKE_EXPORT CUresult cuLaunchCooperativeKernel_ptsz(CUfunction f, unsigned int grid_x,
+						       unsigned int grid_y, unsigned int grid_z,
+						       unsigned int block_x, unsigned int block_y,
+						       unsigned int block_z,
+						       unsigned int shared_bytes, CUstream stream,
+						       void **arguments)
+{
+	cuLaunchCooperativeKernel_ptsz_params params = {f,       grid_x,   grid_y,  grid_z,
+							block_x, block_y,  block_z, shared_bytes,
+							stream,  arguments};
+	struct kp_fake_call call = KP_FAKE_CALL(cuLaunchCooperativeKernel_ptsz, &params);
+	struct launch launch = {.function = f, .stream = stream, .per_thread = true};
+
+	launch.op = describe((struct size){grid_x, grid_y, grid_z},
+			     (struct size){block_x, block_y, block_z}, shared_bytes);
+	launch.op.cooperative = true;
+	return run(&launch, &call);
+}

@@ -1,0 +1,174 @@
+/*
+ * Memory of the fake driver: device memory is host memory, so that programs compute what they
+ * would; copies and sets take 500 ns and one more for every 10 bytes.
+ *
+ * Synchronous forms run on the default stream and wait for their end.
+ */
+#include "tests/fake_gpu/driver/call.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FIXED_NS 500
+#define BYTES_PER_NS 10
+
+struct copy {
+	void *to;
+	const void *from; /* NULL: a set to op.value */
+	CUstream stream;
+	bool per_thread;
+	struct kp_fake_op op; /* what it does, without times */
+};
+
+static CUresult run(struct copy *copy, uint32_t correlation)
+{
+	struct CUctx_st *context;
+	CUresult result = kp_fake_ready_context(&context);
+	struct CUstream_st *stream;
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!copy->to)
+		return CUDA_ERROR_INVALID_VALUE;
+	stream = kp_fake_stream_resolve(context, copy->stream, copy->per_thread);
+	if (!stream)
+		return CUDA_ERROR_INVALID_HANDLE;
+	if (stream->capture && !copy->op.async)
+		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+	if (copy->from)
+		memmove(copy->to, copy->from, copy->op.bytes);
+	else
+		memset(copy->to, (int)copy->op.value, copy->op.bytes);
+	copy->op.correlation = correlation;
+	kp_fake_submit(stream, FIXED_NS + copy->op.bytes / BYTES_PER_NS, &copy->op);
+	if (!copy->op.async)
+		kp_fake_wait_until(stream->tail_ns);
+	return CUDA_SUCCESS;
+}
+
+static CUresult run_copy(struct kp_fake_call *call, struct copy *copy, uint32_t copy_kind)
+{
+	copy->op.kind = KP_FAKE_OP_MEMCPY;
+	copy->op.copy_kind = copy_kind;
+	kp_fake_call_enter(call);
+	call->result = copy->from ? run(copy, call->correlation) : CUDA_ERROR_INVALID_VALUE;
+	return kp_fake_call_exit(call);
+}
+
+/* One exported copy without a stream. */
+#define COPY_SYNC(function, TO, FROM, copy_kind, thread)                                           \
+	KP_FAKE_EXPORT CUresult function(TO to, FROM from, size_t bytes)                           \
+	{                                                                                          \
+		function##_params params = {to, from, bytes};                                      \
+		struct kp_fake_call call = KP_FAKE_CALL(function, &params);                        \
+		struct copy copy = {.to = (void *)to,                                              \
+				    .from = (const void *)from,                                    \
+				    .per_thread = (thread),                                        \
+				    .op.bytes = bytes};                                            \
+                                                                                                   \
+		return run_copy(&call, &copy, copy_kind);                                          \
+	}
+
+/* One exported copy on a stream. */
+#define COPY_ASYNC(function, TO, FROM, copy_kind, thread)                                          \
+	KP_FAKE_EXPORT CUresult function(TO to, FROM from, size_t bytes, CUstream stream)          \
+	{                                                                                          \
+		function##_params params = {to, from, bytes, stream};                              \
+		struct kp_fake_call call = KP_FAKE_CALL(function, &params);                        \
+		struct copy copy = {.to = (void *)to,                                              \
+				    .from = (const void *)from,                                    \
+				    .stream = stream,                                              \
+				    .per_thread = (thread),                                        \
+				    .op.bytes = bytes,                                             \
+				    .op.async = true};                                             \
+                                                                                                   \
+		return run_copy(&call, &copy, copy_kind);                                          \
+	}
+
+#define HTOD CUPTI_ACTIVITY_MEMCPY_KIND_HTOD
+#define DTOH CUPTI_ACTIVITY_MEMCPY_KIND_DTOH
+#define DTOD CUPTI_ACTIVITY_MEMCPY_KIND_DTOD
+
+/* clang-format off */
+COPY_SYNC(cuMemcpyHtoD_v2, CUdeviceptr, const void *, HTOD, false)
+COPY_SYNC(cuMemcpyHtoD_v2_ptds, CUdeviceptr, const void *, HTOD, true)
+COPY_SYNC(cuMemcpyDtoH_v2, void *, CUdeviceptr, DTOH, false)
+COPY_SYNC(cuMemcpyDtoH_v2_ptds, void *, CUdeviceptr, DTOH, true)
+COPY_SYNC(cuMemcpyDtoD_v2, CUdeviceptr, CUdeviceptr, DTOD, false)
+COPY_SYNC(cuMemcpyDtoD_v2_ptds, CUdeviceptr, CUdeviceptr, DTOD, true)
+COPY_ASYNC(cuMemcpyHtoDAsync_v2, CUdeviceptr, const void *, HTOD, false)
+COPY_ASYNC(cuMemcpyHtoDAsync_v2_ptsz, CUdeviceptr, const void *, HTOD, true)
+COPY_ASYNC(cuMemcpyDtoHAsync_v2, void *, CUdeviceptr, DTOH, false)
+COPY_ASYNC(cuMemcpyDtoHAsync_v2_ptsz, void *, CUdeviceptr, DTOH, true)
+COPY_ASYNC(cuMemcpyDtoDAsync_v2, CUdeviceptr, CUdeviceptr, DTOD, false)
+COPY_ASYNC(cuMemcpyDtoDAsync_v2_ptsz, CUdeviceptr, CUdeviceptr, DTOD, true)
+/* clang-format on */
+
+static CUresult run_set(struct kp_fake_call *call, struct copy *set)
+{
+	set->op.kind = KP_FAKE_OP_MEMSET;
+	kp_fake_call_enter(call);
+	call->result = run(set, call->correlation);
+	return kp_fake_call_exit(call);
+}
+
+KP_FAKE_EXPORT CUresult cuMemsetD8_v2(CUdeviceptr to, unsigned char value, size_t bytes)
+{
+	cuMemsetD8_v2_params params = {to, value, bytes};
+	struct kp_fake_call call = KP_FAKE_CALL(cuMemsetD8_v2, &params);
+	struct copy set = {.to = (void *)to, .op.bytes = bytes, .op.value = value};
+
+	return run_set(&call, &set);
+}
+
+KP_FAKE_EXPORT CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes,
+					CUstream stream)
+{
+	cuMemsetD8Async_params params = {to, value, bytes, stream};
+	struct kp_fake_call call = KP_FAKE_CALL(cuMemsetD8Async, &params);
+	struct copy set = {.to = (void *)to,
+			   .stream = stream,
+			   .op.bytes = bytes,
+			   .op.value = value,
+			   .op.async = true};
+
+	return run_set(&call, &set);
+}
+
+KP_FAKE_EXPORT CUresult cuMemsetD8Async_ptsz(CUdeviceptr to, unsigned char value, size_t bytes,
+					     CUstream stream)
+{
+	cuMemsetD8Async_ptsz_params params = {to, value, bytes, stream};
+	struct kp_fake_call call = KP_FAKE_CALL(cuMemsetD8Async_ptsz, &params);
+	struct copy set = {.to = (void *)to,
+			   .stream = stream,
+			   .per_thread = true,
+			   .op.bytes = bytes,
+			   .op.value = value,
+			   .op.async = true};
+
+	return run_set(&call, &set);
+}
+
+KP_FAKE_EXPORT CUresult cuMemAlloc_v2(CUdeviceptr *out, size_t bytes)
+{
+	struct CUctx_st *context;
+	CUresult result = kp_fake_ready_context(&context);
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!out || bytes == 0)
+		return CUDA_ERROR_INVALID_VALUE;
+	*out = (CUdeviceptr)calloc(1, bytes);
+	return *out ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+KP_FAKE_EXPORT CUresult cuMemFree_v2(CUdeviceptr memory)
+{
+	struct CUctx_st *context;
+	CUresult result = kp_fake_ready_context(&context);
+
+	if (result == CUDA_SUCCESS)
+		free((void *)memory);
+	return result;
+}

@@ -1,0 +1,201 @@
+/*
+ * Modules, libraries, kernels and functions of the fake driver; the image is struct kp_fake_image.
+ *
+ * As with the real driver, a launch accepts a CUkernel in place of a CUfunction, and only a
+ * CUfunction has a name by cuFuncGetName.
+ */
+#include "tests/fake_gpu/driver/function.h"
+
+#include <string.h>
+
+#include "tests/fake_gpu/driver/call.h"
+
+static struct CUmod_st *load(const struct kp_fake_image *image, enum kp_fake_tag tag)
+{
+	struct CUmod_st *module =
+		kp_fake_alloc(sizeof(*module) + image->kernel_count * sizeof(module->functions[0]));
+
+	module->tag = tag;
+	module->function_count = image->kernel_count;
+	for (size_t i = 0; i < image->kernel_count; i++) {
+		struct CUfunc_st *function = &module->functions[i];
+		size_t length = strlen(image->kernels[i].name);
+		char *name = kp_fake_alloc(length + 1);
+
+		memcpy(name, image->kernels[i].name, length);
+		function->tag = KP_FAKE_FUNCTION;
+		function->kernel = image->kernels[i];
+		function->kernel.name = name;
+		function->module = module;
+		function->handle.tag = KP_FAKE_KERNEL;
+		function->handle.function = function;
+	}
+	return module;
+}
+
+static struct CUfunc_st *find_kernel(struct CUmod_st *module, const char *name)
+{
+	for (size_t i = 0; i < module->function_count; i++)
+		if (strcmp(module->functions[i].kernel.name, name) == 0)
+			return &module->functions[i];
+	return NULL;
+}
+
+struct CUfunc_st *kp_fake_function(CUfunction handle)
+{
+	if (kp_fake_is(handle, KP_FAKE_FUNCTION))
+		return handle;
+	if (kp_fake_is(handle, KP_FAKE_KERNEL))
+		return ((struct CUkern_st *)(void *)handle)->function;
+	return NULL;
+}
+
+KP_FAKE_EXPORT CUresult cuModuleLoadData(CUmodule *out, const void *data)
+{
+	const struct kp_fake_image *image = data;
+	struct CUctx_st *context;
+	CUresult result = kp_fake_ready_context(&context);
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!out || !image)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (image->magic != KP_FAKE_IMAGE_MAGIC)
+		return CUDA_ERROR_INVALID_IMAGE;
+	*out = load(image, KP_FAKE_MODULE);
+	kp_fake_announce_resource(CUPTI_CBID_RESOURCE_MODULE_LOADED, context, NULL, NULL);
+	return CUDA_SUCCESS;
+}
+
+KP_FAKE_EXPORT CUresult cuModuleLoadDataEx(CUmodule *out, const void *data, unsigned int count,
+					   CUjit_option *options, void **values)
+{
+	(void)count;
+	(void)options;
+	(void)values;
+	return cuModuleLoadData(out, data);
+}
+
+KP_FAKE_EXPORT CUresult cuModuleUnload(CUmodule module)
+{
+	CUresult result = kp_fake_ready();
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!kp_fake_is(module, KP_FAKE_MODULE))
+		return CUDA_ERROR_INVALID_HANDLE;
+	for (size_t i = 0; i < module->function_count; i++)
+		module->functions[i].tag = KP_FAKE_DEAD;
+	module->tag = KP_FAKE_DEAD;
+	return CUDA_SUCCESS;
+}
+
+KP_FAKE_EXPORT CUresult cuModuleGetFunction(CUfunction *out, CUmodule module, const char *name)
+{
+	CUresult result = kp_fake_ready();
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!out || !name)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!kp_fake_is(module, KP_FAKE_MODULE))
+		return CUDA_ERROR_INVALID_HANDLE;
+	*out = find_kernel(module, name);
+	return *out ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
+KP_FAKE_EXPORT CUresult cuLibraryLoadData(CUlibrary *out, const void *data, CUjit_option *options,
+					  void **values, unsigned int count,
+					  CUlibraryOption *library_options, void **library_values,
+					  unsigned int library_count)
+{
+	const struct kp_fake_image *image = data;
+	CUresult result = kp_fake_ready();
+
+	(void)options;
+	(void)values;
+	(void)count;
+	(void)library_options;
+	(void)library_values;
+	(void)library_count;
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!out || !image)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (image->magic != KP_FAKE_IMAGE_MAGIC)
+		return CUDA_ERROR_INVALID_IMAGE;
+	*out = (CUlibrary)(void *)load(image, KP_FAKE_LIBRARY);
+	return CUDA_SUCCESS;
+}
+
+KP_FAKE_EXPORT CUresult cuLibraryGetKernel(CUkernel *out, CUlibrary library, const char *name)
+{
+	CUresult result = kp_fake_ready();
+	struct CUfunc_st *function;
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!out || !name)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!kp_fake_is(library, KP_FAKE_LIBRARY))
+		return CUDA_ERROR_INVALID_HANDLE;
+	function = find_kernel((struct CUmod_st *)(void *)library, name);
+	*out = function ? &function->handle : NULL;
+	return *out ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
+KP_FAKE_EXPORT CUresult cuKernelGetFunction(CUfunction *out, CUkernel kernel)
+{
+	CUresult result = kp_fake_ready();
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!out)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!kp_fake_is(kernel, KP_FAKE_KERNEL))
+		return CUDA_ERROR_INVALID_HANDLE;
+	*out = kernel->function;
+	return CUDA_SUCCESS;
+}
+
+KP_FAKE_EXPORT CUresult cuKernelGetName(const char **name, CUkernel kernel)
+{
+	CUresult result = kp_fake_ready();
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!name)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!kp_fake_is(kernel, KP_FAKE_KERNEL))
+		return CUDA_ERROR_INVALID_HANDLE;
+	*name = kernel->function->kernel.name;
+	return CUDA_SUCCESS;
+}
+
+KP_FAKE_EXPORT CUresult cuFuncGetName(const char **name, CUfunction function)
+{
+	CUresult result = kp_fake_ready();
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!name)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!kp_fake_is(function, KP_FAKE_FUNCTION))
+		return CUDA_ERROR_INVALID_HANDLE;
+	*name = function->kernel.name;
+	return CUDA_SUCCESS;
+}
+
+KP_FAKE_EXPORT CUresult cuFuncGetModule(CUmodule *module, CUfunction function)
+{
+	CUresult result = kp_fake_ready();
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!module)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!kp_fake_is(function, KP_FAKE_FUNCTION))
+		return CUDA_ERROR_INVALID_HANDLE;
+	*module = function->module;
+	return CUDA_SUCCESS;
+}

@@ -1,0 +1,109 @@
+/*
+ * What the handles of the fake driver point to. The header of CUDA only declares these structs.
+ *
+ * Threading: guarded by kp_fake_lock but for what is said to be immutable. Objects live until the
+ * process ends, so that a stale handle is an error code and never a crash.
+ */
+#ifndef KP_FAKE_GPU_OBJECTS_H
+#define KP_FAKE_GPU_OBJECTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Every version of an entry point under its own name, as the driver exports them. */
+#define __CUDA_API_VERSION_INTERNAL
+#include <cuda.h>
+
+#include "tests/fake_gpu/common/link.h"
+
+/* What a handle points to, so that a wrong one is found out. */
+enum kp_fake_tag {
+	KP_FAKE_DEAD = 0x6b700000, /* destroyed */
+	KP_FAKE_CONTEXT,
+	KP_FAKE_STREAM,
+	KP_FAKE_MODULE,
+	KP_FAKE_LIBRARY,
+	KP_FAKE_FUNCTION,
+	KP_FAKE_KERNEL,
+	KP_FAKE_GRAPH,
+	KP_FAKE_NODE,
+	KP_FAKE_EXEC
+};
+
+struct CUctx_st {
+	enum kp_fake_tag tag;
+	uint32_t id;
+	CUdevice device;
+	uint64_t base_ns;            /* where its timelines begin */
+	uint64_t floor_ns;           /* the host has synchronised with everything before this */
+	uint64_t last_ns;            /* the end of its last operation */
+	struct CUstream_st *streams; /* all, newest first; default_stream included */
+	struct CUstream_st *default_stream;
+};
+
+struct CUstream_st {
+	enum kp_fake_tag tag;
+	uint32_t id;
+	bool blocking; /* ordered with the default stream */
+	struct CUctx_st *context;
+	uint64_t tail_ns;           /* the end of its last operation */
+	struct CUgraph_st *capture; /* NULL: not capturing */
+	struct CUgraphNode_st *capture_tail;
+	struct CUstream_st *next;
+};
+
+/* A kernel of a module or a library: CUfunction and CUkernel are two handles of the same. */
+struct CUkern_st {
+	enum kp_fake_tag tag;
+	struct CUfunc_st *function;
+};
+
+struct CUfunc_st {
+	enum kp_fake_tag tag;
+	struct kp_fake_kernel kernel; /* immutable; the name lives as long as the process */
+	struct CUkern_st handle;
+	struct CUmod_st *module;
+};
+
+struct CUmod_st {
+	enum kp_fake_tag
+		tag; /* KP_FAKE_MODULE, or KP_FAKE_LIBRARY: then the handle is a CUlibrary */
+	size_t function_count;
+	struct CUfunc_st functions[]; /* immutable */
+};
+
+struct CUgraphNode_st {
+	enum kp_fake_tag tag;
+	uint64_t id;
+	struct CUgraph_st *graph;
+	struct CUgraph_st *child; /* KP_FAKE_GRAPH of a child graph node, else NULL */
+	struct kp_fake_op op;     /* what it does, without times */
+	uint64_t duration_ns;
+	uint64_t end_ns; /* in the launch that is being scheduled */
+	size_t dependency_count;
+	struct CUgraphNode_st **dependencies;
+	struct CUgraphNode_st *next;
+};
+
+struct CUgraph_st {
+	enum kp_fake_tag tag;
+	uint32_t id;
+	size_t node_count;
+	struct CUgraphNode_st *first, *last;
+};
+
+struct CUgraphExec_st {
+	enum kp_fake_tag tag;
+	uint32_t id;
+	struct CUgraph_st *graph; /* its own copy, child graphs unfolded */
+	struct CUctx_st *context;
+};
+
+/* Whether a handle is a live object of this kind (every object begins with its tag). */
+static inline bool kp_fake_is(const void *handle, enum kp_fake_tag tag)
+{
+	return handle && *(const enum kp_fake_tag *)handle == tag;
+}
+
+#endif

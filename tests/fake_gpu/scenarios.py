@@ -1,0 +1,432 @@
+#!/usr/bin/env python3
+"""The scenarios that the real kprof is put through on the fake GPU: one table.
+
+    scenarios.py --list              names, one a line
+    scenarios.py --build DIR NAME…   runs them; status 1 if one fails
+
+A row says what runs, with which faults (common/faults.def), and what kprof must then do or say.
+Numbers in brackets are those of public reports of the same fault in other tools, «cases».
+"""
+
+import argparse
+import os
+import re
+import signal
+import sys
+import time
+import traceback
+from dataclasses import dataclass, field
+
+from harness import (Failure, check_agreement, check_manners, end, kill, require, require_equal,
+                     run_scenario, start_under_kprof)
+
+FOREVER_NS = str(20 * 10**9)  # a kernel that still runs when its program ends
+
+
+@dataclass
+class Scenario:
+    """One row; see the module's text."""
+
+    name: str
+    program: str = "prog_launch"
+    args: list = field(default_factory=list)
+    script: str = ""           # the text of a script that runs instead; {fakes}: where programs are
+    faults: str = ""           # KP_FAKE
+    env: dict = field(default_factory=dict)
+    status: int = 0            # of the program, bare and under kprof
+    trace: bool = True         # whether a trace is left
+    kernels: int = None        # in the report
+    agrees: bool = True        # the report agrees with what the fake CUPTI delivered
+    says: tuple = ()           # patterns in what kprof prints
+    seconds: float = 20        # the longest that it may take
+    check: callable = None     # gets a harness.Run
+    play: callable = None      # does everything itself: gets the scenario and a harness.Place
+
+
+# ---- checks of single scenarios ----
+
+def check_durations(run):
+    """Durations are exact to the nanosecond (kineto 853)."""
+    row = run.kernel("vector_add")
+    require_equal("total", row["total_ns"], 1000 * row["calls"])
+    require_equal("shortest and longest", (row["min_ns"], row["max_ns"]), (1000, 1000))
+    require_equal("configuration", (row["grid_blocks"], row["block_threads"]),
+                  ([4, 2, 1], [128, 1, 1]))
+    require_equal("registers", row["registers_per_thread"], 32)
+
+
+def check_back_to_back(run):
+    """One stream without gaps: span, busy and kernel time are one."""
+    totals = run.document["totals"]
+    require_equal("times", (totals["kernel_time_ns"], totals["busy_time_ns"], totals["span_ns"]),
+                  (500000, 500000, 500000))
+
+
+def check_overlap(run):
+    """Two streams at the same time are busy once (nsys-ai 574)."""
+    totals = run.document["totals"]
+    require_equal("kernel and busy time", (totals["kernel_time_ns"], totals["busy_time_ns"]),
+                  (400000, 200000))
+
+
+def check_two_durations(run):
+    shares = [run.kernel(name)["total_ns"] for name in ("short_kernel", "long_kernel")]
+    require_equal("totals", shares, [50 * 700, 50 * 2300])
+
+
+def check_graph(run):
+    """All nodes of a launch share one correlation id, and each is counted [1]."""
+    require_equal("in graphs", run.counts["kernels_in_graphs"], run.counts["kernels"])
+    require_equal("graph calls", run.kernel("vector_add")["graph_calls"], run.counts["kernels"])
+
+
+def check_memops(run):
+    rows = {row["name"]: (row["calls"], row["bytes"]) for row in run.document["memory_operations"]}
+    require_equal("rows", sorted(rows.values()), [(100, 100000)] * 3)
+
+
+def check_device(run):
+    gpu, = run.document["gpus"]
+    require_equal("facts", (gpu["name"], gpu["sm_count"], gpu["compute_major"], gpu["memory_bytes"],
+                            gpu["uuid"]),
+                  ("Fake GPU", 10, 9, 16 << 30, "GPU-00010203-0405-0607-0809-0a0b0c0d0e0f"))
+    process, = run.document["processes"]
+    require_equal("CUPTI", (process["cupti_version"], process["cupti_path"]),
+                  (130001, run.place.cupti))
+    require_equal("driver", process["driver_version"], 13000)
+    require("prog_launch" in process["command"], f"command {process['command']}")
+
+
+def check_ranges(run):
+    require_equal("ranges", run.counts["nvtx_ranges"], 50)
+
+
+def check_processes(run):
+    """A child that was forked and used the GPU has a row of its own (vllm 5132) [6]."""
+    require_equal("kernels by process", [process["kernels"] for process in
+                                         run.document["processes"]], [30, 30])
+    require(all(process["ended"] for process in run.document["processes"]), "one did not end")
+
+
+def check_dropped(run):
+    require_equal("dropped", run.counts["records_dropped"], 100)
+
+
+def check_unknown_drops(run):
+    """A counter that cannot be read is unknown, not 0 (pytorch 192094) [9]."""
+    require_equal("dropped", run.counts["records_dropped"], None)
+
+
+def check_untimed(run):
+    """«Not collected» is counted and never a time (kineto 109) [14]."""
+    require_equal("untimed", (run.counts["kernels_untimed"], run.counts["kernels_timed"]),
+                  (100, 400))
+    require_equal("shortest", run.kernel("vector_add")["min_ns"], 1000)
+    require_equal("total", run.kernel("vector_add")["total_ns"], 400000)
+    require(run.document["totals"]["span_ns"] <= 500000, "the span reaches back to 1970")
+
+
+def check_absurd(run):
+    """Impossible times are counted and wrap nothing (legion 1800) [15]."""
+    require_equal("invalid", (run.counts["kernels_invalid"], run.counts["kernels_timed"]),
+                  (100, 400))
+    row = run.kernel("vector_add")
+    require_equal("times", (row["min_ns"], row["max_ns"], row["total_ns"]), (1000, 1000, 400000))
+    require(run.document["totals"]["span_ns"] <= 500000, "an absurd time stretches the span")
+
+
+def check_clock_step(run):
+    """A clock that steps back makes nothing negative (kineto 917) [21]."""
+    require_equal("timed", run.counts["kernels_timed"], 500)
+    require_equal("total", run.kernel("vector_add")["total_ns"], 500000)
+    for value in run.document["totals"].values():
+        require(0 < value < 2**63, f"a total of {value}")
+
+
+def check_unknown_records(run):
+    require_equal("unknown", run.counts["records_unknown"], 50)
+
+
+def check_unfinished(run):
+    """Kernels that still run when the program ends are counted, without times."""
+    require_equal("untimed", run.counts["kernels_untimed"], 20)
+
+
+def check_refused(run):
+    """The program ran well, and the report says why it is empty, not «0 kernels» [30, 31]."""
+    require_equal("issued on the GPU", run.ledger["kernels_issued"], 5)
+    require_equal("processes", len(run.document["processes"]), 1)
+    text = run.place.text
+    require(not re.search("killed", text), f"the report calls the program killed: {text}")
+    require(not re.search(r"\b0 (launches|kernels)", text), f"the report says 0 kernels: {text}")
+    for pattern in run.scenario.says:
+        require(re.search(pattern, " ".join(text.split()), re.IGNORECASE),
+                f"the report does not say /{pattern}/: {text}")
+
+
+def check_replaced(run):
+    """A process that became another program has lost nothing, or says so."""
+    require(run.counts["kernels"] == 500 or run.counts["processes_unfinished"] == 1,
+            f"{500 - run.counts['kernels']} kernels are silently lost")
+
+
+def check_detached(run):
+    require(0 < run.counts["kernels"] <= run.ledger["kernels_issued"],
+            f"{run.counts['kernels']} of {run.ledger['kernels_issued']} kernels")
+    require_equal("unfinished processes", run.counts["processes_unfinished"], 0)
+
+
+NAMES = [
+    b'quote "x" and operator ""_kb', b"back\\slash \\n \\u0041", b"tab\tand\nnew line",
+    b"control \x01\x02\x1f\x7f", b"invalid \xff\xfe", b"invalid \xff\xfd", b"cut \xe2\x82",
+    b"surrogate \xed\xa0\x80", "größer «λ» 漢字".encode(), b"null", b"123", b"~",
+    b"- a: b # c", b"{x}: [y]", "line\u2028separator \u0085".encode(), b"%s%n %",
+    "replaced \ufffd41".encode(), b" spaces  ", b"@tag !x &y *z", b"yes", b"1e5", b"",
+]
+
+
+def check_names(run):
+    """Any bytes come through as valid JSON and YAML, and can be had back exactly [36, 37]."""
+    names = []
+    for row in run.document["kernels"]:
+        # bytes that are no text stand as U+FFFD and two hexadecimal digits
+        parts = re.split("\ufffd([0-9a-f]{2})", row["mangled_name"])
+        names.append(b"".join(bytes.fromhex(part) if i % 2 else part.encode()
+                              for i, part in enumerate(parts)))
+    require_equal("names", sorted(names), sorted(NAMES))
+
+
+# ---- scenarios that do more than run a program ----
+
+def play_kill(scenario, place):
+    """Whatever was delivered a second before SIGKILL is in the trace (ray 60904) [7]."""
+    for wait_s in (0.0, 0.3, 1.1, 2.6):
+        for path in (place.trace, place.ledger.path):
+            if os.path.exists(path):
+                os.unlink(path)
+        process, pid = start_under_kprof(scenario, place)
+        time.sleep(max(0.0, wait_s - 1.6))
+        early = place.ledger.read()["kernels_issued"] if wait_s > 1.6 else 0
+        time.sleep(min(wait_s, 1.6))
+        kill(pid)
+        result = end(process)
+        issued = place.ledger.read()["kernels_issued"]
+        require_equal("status", result.status, 128 + 9)
+        require("unfinished" in result.err.lower(), f"stderr says nothing: {result.err}")
+        document = place.report()
+        check_agreement(document, place.ledger.read())
+        check_manners(place.ledger.read())
+        kernels = document["counts"]["kernels"]
+        require_equal("unfinished processes", document["counts"]["processes_unfinished"], 1)
+        require(early <= kernels <= issued,
+                f"killed after {wait_s} s: {kernels} in the trace, {issued} issued, "
+                f"{early} of them more than 1.6 s before")
+
+
+def play_sigterm(scenario, place):
+    """SIGTERM to kprof reaches the program, whose death by it loses no more than SIGKILL would."""
+    process, _ = start_under_kprof(scenario, place)
+    time.sleep(1.8)
+    kill(process.pid, signal.SIGTERM)
+    result = end(process)
+    require_equal("status", result.status, 128 + 15)
+    document = place.report()
+    check_agreement(document, place.ledger.read())
+    require(document["counts"]["kernels"] > 0, "nothing survived")
+
+
+def play_kill_both(scenario, place):
+    """kprof itself is killed, then its program: what is on disk can still be read [7]."""
+    process, pid = start_under_kprof(scenario, place)
+    time.sleep(1.8)
+    kill(process.pid)
+    kill(pid)
+    end(process)
+    document = place.report()
+    check_agreement(document, place.ledger.read())
+    require(document["counts"]["kernels"] > 0, "nothing survived")
+    require_equal("unfinished processes", document["counts"]["processes_unfinished"], 1)
+
+
+def play_torn(scenario, place):
+    """A trace that was cut anywhere is readable up to there and says so [7]."""
+    result = place.run([place.kprof, "-q", "-o", place.trace, "--", *place.command(scenario)],
+                       place.environment(scenario, traced=True))
+    require_equal("status", result.status, 0)
+    with open(place.trace, "rb") as trace:
+        whole = trace.read()
+    for part in (0.999, 0.9, 0.5, 0.2):
+        with open(place.trace, "wb") as trace:
+            trace.write(whole[:int(len(whole) * part)])
+        document = place.report()
+        require(document["damage"]["truncated"] or document["counts"]["processes_unfinished"] == 1,
+                f"{part} of the trace: nothing says that it is cut")
+        require(document["counts"]["kernels"] <= scenario.kernels, "more kernels than there were")
+
+
+SH_SCRIPT = """#!/bin/sh
+echo "a script"
+"{fakes}/prog_launch" --kernels 40 --print
+"{fakes}/prog_nogpu" 0
+exec "{fakes}/prog_launch" --kernels 2 --print --exit-code 6
+"""
+ENV_SCRIPT = """#!/usr/bin/env -S sh -e
+"{fakes}/prog_launch" --kernels 15 --print
+"""
+STATIC_SCRIPT = """#!/bin/sh
+"{fakes}/prog_static" 0 && "{fakes}/prog_launch" --kernels 7
+"""
+
+PRELOAD_SCRIPT = """#!/bin/sh
+case "$LD_PRELOAD" in *libm.so.6*) echo kept ;; *) exit 9 ;; esac
+"{fakes}/prog_launch" --kernels 8
+"""
+
+ERROR_35 = (r"INSUFFICIENT_PRIVILEGES", r"\b35\b", r"NVreg_RestrictProfilingToAdminUsers=0")
+ERROR_39 = (r"MULTIPLE_SUBSCRIBERS", r"\b39\b", r"another (profiler|client)")
+FIVE = ["--kernels", "5", "--print"]
+MANY = ["--kernels", "500", "--print"]
+
+SCENARIOS = [
+    # what is recorded
+    Scenario("eager", args=MANY, kernels=500, check=check_durations),
+    Scenario("back_to_back", args=MANY, kernels=500, check=check_back_to_back),
+    Scenario("overlap", args=["--kernels", "400", "--streams", "2"], kernels=400,
+             check=check_overlap),
+    Scenario("two_kernels", kernels=100, check=check_two_durations,
+             args=["--kernels", "100", "--name", "short_kernel", "--name", "long_kernel",
+                   "--duration-ns", "700", "--duration-ns", "2300"]),
+    Scenario("device", args=FIVE, kernels=5, check=check_device),
+    *[Scenario(f"api_{api.replace('-', '_')}", args=[*MANY, "--api", api], kernels=500) for api in
+      ("ex", "coop", "launch-ptsz", "ex-ptsz", "coop-ptsz")],
+    Scenario("default_stream", args=[*MANY, "--streams", "0"], kernels=500),
+    Scenario("lookups", program="prog_dlopen", kernels=21),
+    Scenario("graph", args=["--kernels", "0", "--graph", "24x1", "--print"], kernels=24,
+             check=check_graph),
+    Scenario("graph_replays", kernels=2400, check=check_graph,
+             args=["--kernels", "0", "--graph", "24x100", "--graph-from", "capture", "--print"]),
+    Scenario("graph_nested", kernels=70, check=check_graph,
+             args=["--kernels", "0", "--graph", "7x10", "--graph-from", "nested", "--print"]),
+    Scenario("memops", args=["--kernels", "0", "--memops", "300", "--print"], kernels=0,
+             check=check_memops),
+    Scenario("threads", args=["--kernels", "2000", "--threads", "8", "--streams", "2", "--print"],
+             kernels=16000),
+    Scenario("many", args=["--kernels", "200000", "--streams", "3", "--print"], kernels=200000,
+             check=check_durations),
+    Scenario("nvtx", args=[*MANY, "--nvtx"], kernels=500, check=check_ranges),
+    Scenario("names", kernels=4 * len(NAMES), check=check_names,
+             args=["--kernels", str(4 * len(NAMES))] +
+             [part for name in NAMES for part in (b"--name", name)]),
+    Scenario("failed_launches", args=[*MANY], faults="launch_fail=5", kernels=400),
+    # processes
+    Scenario("fork_before", args=["--kernels", "30", "--fork", "before", "--print"], kernels=60,
+             check=check_processes),
+    Scenario("fork_after", args=["--kernels", "30", "--fork", "after", "--print"], kernels=30),
+    Scenario("script", script=SH_SCRIPT, status=6, kernels=42),
+    Scenario("script_env", script=ENV_SCRIPT, kernels=15),
+    Scenario("script_static", script=STATIC_SCRIPT, kernels=7),
+    Scenario("static", program="prog_static", args=["9"], status=9, trace=False,
+             says=("static",)),
+    Scenario("no_gpu", program="prog_nogpu", args=["3"], status=3, trace=False,
+             says=("never used the GPU",)),
+    Scenario("no_device", args=FIVE, faults="init_fail", status=3, trace=False,
+             says=("never used the GPU",)),
+    # ends
+    Scenario("exit_code", args=[*FIVE, "--exit-code", "42"], status=42, kernels=5),
+    Scenario("underscore_exit", args=[*MANY, "--_exit", "--exit-code", "4"], status=4, kernels=500),
+    Scenario("quick_exit", args=[*MANY, "--quick-exit", "--exit-code", "4"], status=4,
+             kernels=500),
+    Scenario("exec", args=[*MANY, "--exec", "{fakes}/prog_nogpu"], check=check_replaced),
+    Scenario("system", args=[*MANY, "--system", "{fakes}/prog_nogpu; true"], kernels=500),
+    Scenario("close_fds", args=[*MANY, "--close-fds"], kernels=500),
+    Scenario("chdir", args=[*MANY, "--chdir", "/"], kernels=500),
+    Scenario("abort", args=[*MANY, "--abort"], status=128 + 6, says=("unfinished",)),
+    Scenario("segv", args=[*MANY, "--segv"], status=128 + 11, says=("unfinished",)),
+    Scenario("sigkill_self", args=[*MANY, "--sigkill-self"], status=128 + 9, says=("unfinished",)),
+    Scenario("still_running", args=["--kernels", "20", "--duration-ns", FOREVER_NS, "--no-sync"],
+             kernels=20, seconds=12, check=check_unfinished),
+    Scenario("detached_threads", agrees=False, check=check_detached,
+             args=["--kernels", "1000000", "--threads", "4", "--detached", "--print"]),
+    Scenario("hang_at_end", args=FIVE, faults="hang_flush", agrees=False, seconds=12,
+             says=("did not give back",)),
+    Scenario("hang_midway", args=["--kernels", "100", "--interval-us", "15000"],
+             faults="hang_flush", agrees=False, seconds=12, says=("did not give back",)),
+    Scenario("kill", play=play_kill, args=["--kernels", "10000000", "--interval-us", "100"]),
+    Scenario("sigterm", play=play_sigterm, args=["--kernels", "10000000", "--interval-us", "100"]),
+    Scenario("kill_both", play=play_kill_both,
+             args=["--kernels", "10000000", "--interval-us", "100"]),
+    Scenario("torn", play=play_torn, kernels=20000, args=["--kernels", "20000"]),
+    # what CUPTI does
+    Scenario("drops", args=["--kernels", "1000"], faults="drop=10", kernels=900,
+             says=("dropped",), check=check_dropped),
+    Scenario("drops_unreadable", args=["--kernels", "1000"], faults="drop=10,drop_unreadable",
+             kernels=900, says=("dropped +unknown",), check=check_unknown_drops),
+    Scenario("untimed", args=MANY, faults="untimed=5", kernels=500, says=("untimed",),
+             check=check_untimed),
+    Scenario("absurd", args=MANY, faults="absurd=5", kernels=500, says=("invalid",),
+             check=check_absurd),
+    Scenario("clock_step", args=MANY, faults="clock_step=250", kernels=500,
+             check=check_clock_step),
+    Scenario("unknown_kind", args=MANY, faults="unknown_kind=10", kernels=500, says=("unknown",),
+             check=check_unknown_records),
+    Scenario("late", args=MANY, faults="late=50", kernels=500, check=check_durations),
+    Scenario("very_late", args=MANY, faults="late=3000", kernels=500, says=("untimed",)),
+    Scenario("hold_buffers", args=["--kernels", "50000"], faults="hold_buffers", kernels=50000,
+             check=check_durations),
+    *[Scenario(f"version_{version}", args=[*MANY, "--memops", "30"], faults=f"version={version}",
+               kernels=500, check=check_durations)
+      for version in (18, 19, 26, 28, 130000, 130200)],
+    # what CUPTI refuses
+    Scenario("error_35", args=FIVE, faults="enable=35", kernels=0, says=ERROR_35,
+             agrees=False, check=check_refused),
+    Scenario("error_39_register", args=FIVE, faults="registration=39", kernels=0, says=ERROR_39,
+             agrees=False, check=check_refused),
+    Scenario("error_39_enable", args=FIVE, faults="enable=39", kernels=0, says=ERROR_39,
+             agrees=False, check=check_refused),
+    Scenario("other_client", program="prog_cupti", says=(r"another (profiler|client)",),
+             agrees=False),
+    Scenario("no_timestamps", args=MANY, faults="timestamp", kernels=500, check=check_durations),
+    Scenario("cupti_old", args=FIVE, faults="version=12", kernels=0, agrees=False,
+             says=(r"\b12\b.*libcupti\.so\.13.*too old",), check=check_refused),
+    Scenario("cupti_new", args=FIVE, faults="registration=15", kernels=0, agrees=False,
+             says=(r"\b130001\b.*libcupti\.so\.13", r"NOT_INITIALIZED", "update"),
+             check=check_refused),
+    Scenario("cupti_missing", args=FIVE, kernels=0, agrees=False, check=check_refused,
+             env={"KPROF_CUPTI": "{directory}/none/libcupti.so.13"},
+             says=(r"none/libcupti\.so\.13",)),
+    Scenario("gpu_unsupported", args=FIVE, faults="no_records", kernels=0,
+             says=(r"libcupti\.so\.13", r"130001"), check=check_refused),
+    # the user's own settings
+    Scenario("own_preload", script=PRELOAD_SCRIPT, env={"LD_PRELOAD": "libm.so.6"}, kernels=8),
+    Scenario("own_injection", args=FIVE,
+             env={"CUDA_INJECTION64_PATH": "{fakes}/libfake_injection.so"},
+             says=("CUDA_INJECTION64_PATH",), kernels=5),
+]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--build")
+    parser.add_argument("names", nargs="*")
+    arguments = parser.parse_args()
+    if arguments.list:
+        print("\n".join(scenario.name for scenario in SCENARIOS))
+        return 0
+    table = {scenario.name: scenario for scenario in SCENARIOS}
+    failed = 0
+    for name in arguments.names or table:
+        try:
+            run_scenario(table[name], os.path.abspath(arguments.build))
+            print(f"PASS {name}")
+        except Failure as failure:
+            print(f"FAIL {name}: {failure}")
+            failed += 1
+        except Exception:  # a defect of the test itself fails one scenario, not all
+            print(f"FAIL {name}: {traceback.format_exc()}")
+            failed += 1
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
