@@ -58,6 +58,8 @@ static void say_no_kernels(struct sentence *sentence, const struct kp_report *re
 		    "None of the %" PRIu64
 		    " kernels has usable times, so that nothing can be ranked",
 		    report->counts.kernels);
+	else if (report->counts.processes_refused)
+		say(sentence, "Nothing was recorded: the note above says why and what helps");
 	else if (report->memop_count)
 		say(sentence, "No kernel ran, only memory operations: there is nothing to rank");
 	else

@@ -34,11 +34,22 @@ static enum kp_status put_gpus(struct kp_builder *builder)
 	return KP_OK;
 }
 
+/* A process whose collector did not start says no version of CUPTI, and a note says why. */
+static bool was_refused(const struct kp_process *process)
+{
+	return process->info.has && !KP_HAS(&process->info, PROCESS, cupti_version) &&
+	       process->note_count;
+}
+
 /* One process's counts into the report's. */
 static void add_counts(struct kp_report_counts *counts, const struct kp_process *process)
 {
 	const struct kp_counts *from = &process->counts;
 
+	if (was_refused(process)) {
+		counts->processes_refused++;
+		return;
+	}
 	if (KP_HAS(from, COUNTS, records_dropped))
 		counts->dropped = add_saturating(counts->dropped, from->records_dropped);
 	else

@@ -76,7 +76,7 @@ static void publish(struct kp_inject *inject)
 }
 
 /* The counts as a record: only what is known is set. */
-static void write_counts(void)
+static void write_counts(const struct kp_inject *inject)
 {
 	struct kp_counts counts = collector.counts;
 	struct kp_writer_loss loss = kp_writer_loss(collector.writer);
@@ -90,6 +90,8 @@ static void write_counts(void)
 	KP_SET(&counts, COUNTS, ranges_recorded, counts.ranges_recorded);
 	KP_SET(&counts, COUNTS, ranges_unwritten, loss.ranges);
 	KP_SET(&counts, COUNTS, records_unknown, counts.records_unknown);
+	if (atomic_load(&inject->slot->issued_known))
+		KP_SET(&counts, COUNTS, kernels_issued, atomic_load(&inject->slot->kernels_issued));
 	if (collector.dropped_known)
 		KP_SET(&counts, COUNTS, records_dropped, counts.records_dropped);
 	if (loss.first_errno)
@@ -172,15 +174,29 @@ static bool flush_finally(void)
 	return collector.counts.kernels_untimed > untimed;
 }
 
+/* A CUPTI older than the GPU enables everything and delivers nothing. */
+static void explain_silence(struct kp_inject *inject)
+{
+	const struct kp_cupti *cupti = &collector.cupti;
+	int supported = 1;
+
+	if (collector.counts.kernels_recorded == 0 &&
+	    cupti->DeviceSupported(0, &supported) == CUPTI_SUCCESS && !supported)
+		kp_live_say(inject, "CUPTI %u (%.200s) does not support this GPU: put a newer libcupti "
+				    "in LD_LIBRARY_PATH or set KPROF_CUPTI to it",
+			    cupti->version, cupti->path);
+}
+
 static void end_trace(struct kp_inject *inject)
 {
 	struct kp_end end = {0};
 
 	KP_SET(&end, END, forced, flush_finally());
+	explain_silence(inject);
 	write_out(inject);
 	write_clock(true);
 	KP_SET(&end, END, end_ns, kp_clock_now());
-	write_counts();
+	write_counts(inject);
 	if (inject->slot->message[0])
 		kp_writer_note(collector.writer, KP_NOTE_WARNING, inject->slot->message);
 	kp_writer_end(collector.writer, &end);
@@ -237,13 +253,38 @@ static uint64_t CUPTIAPI cupti_clock(void)
 	return kp_clock_now();
 }
 
+static void CUPTIAPI ignore(void *context, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+			    const void *data)
+{
+	(void)context;
+	(void)domain;
+	(void)id;
+	(void)data;
+}
+
+/*
+ * Whether another client is at work: its buffers would be taken from it silently. Only a subscriber
+ * can ask; kprof does not stay one, so that a profiler which the program starts later can.
+ */
+static CUptiResult look_for_others(const struct kp_cupti *cupti)
+{
+	CUpti_SubscriberHandle subscriber;
+	CUptiResult result = cupti->Subscribe(&subscriber, ignore, NULL);
+
+	if (result == CUPTI_SUCCESS)
+		cupti->Unsubscribe(subscriber);
+	return result;
+}
+
 /* Turns records on. On failure everything is off again. */
 static CUptiResult enable(const struct kp_cupti *cupti)
 {
 	uint8_t zeroed = 1;
 	size_t size = sizeof(zeroed);
-	CUptiResult result;
+	CUptiResult result = look_for_others(cupti);
 
+	if (result != CUPTI_SUCCESS)
+		return result;
 	/* A clock that never steps; set before anything is enabled. Refused: CUPTI's own stays. */
 	cupti->ActivityRegisterTimestampCallback(cupti_clock);
 	cupti->ActivitySetAttribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &size, &zeroed);
@@ -272,15 +313,19 @@ static void explain(struct kp_inject *inject, const struct kp_cupti *cupti, CUpt
 /* Binds the first CUPTI that works. */
 static bool find_cupti(struct kp_inject *inject)
 {
-	char path[PATH_MAX];
+	char path[PATH_MAX] = "";
+	char tried[PATH_MAX] = "";
 	const char *only = inject->settings.cupti_path;
 
 	for (unsigned i = 0; kp_cupti_candidate(i, only, path); i++) {
 		struct kp_cupti *cupti = &collector.cupti;
 		CUptiResult result;
 
-		if (!kp_cupti_bind(cupti, path))
+		if (!kp_cupti_bind(cupti, path)) {
+			if (!tried[0])
+				strcpy(tried, path);
 			continue;
+		}
 		if (cupti->version < KP_CUPTI_OLDEST) {
 			kp_live_say(inject, "CUPTI %u (%s) is too old: kprof needs that of CUDA 11.8 "
 					    "or later; put a newer libcupti in LD_LIBRARY_PATH",
@@ -292,8 +337,9 @@ static bool find_cupti(struct kp_inject *inject)
 			return true;
 		explain(inject, cupti, result);
 	}
-	kp_live_say(inject, "no libcupti was found: install the CUDA Toolkit's CUPTI, or set CUDA_HOME "
-			    "to the toolkit");
+	kp_live_say(inject, "no libcupti could be loaded (tried first: %.150s): install the CUDA "
+			    "Toolkit's CUPTI, or set CUDA_HOME to the toolkit",
+		    tried);
 	return false;
 }
 

@@ -15,6 +15,9 @@
 #define KP_CUPTI_FUNCTIONS(X)                                                                      \
 	X(GetVersion, (uint32_t *))                                                                \
 	X(GetResultString, (CUptiResult, const char **))                                           \
+	X(Subscribe, (CUpti_SubscriberHandle *, CUpti_CallbackFunc, void *))                       \
+	X(Unsubscribe, (CUpti_SubscriberHandle))                                                   \
+	X(DeviceSupported, (CUdevice, int *))                                                      \
 	X(ActivityRegisterTimestampCallback, (CUpti_TimestampCallbackFunc))                        \
 	X(ActivityRegisterCallbacks,                                                               \
 	  (CUpti_BuffersCallbackRequestFunc, CUpti_BuffersCallbackCompleteFunc))                   \

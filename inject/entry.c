@@ -5,12 +5,14 @@
  * InitializeInjection, in the program's first cuInit (CUDA_INJECTION64_PATH names this library). So
  * programs that never use CUDA run as if it were not there.
  */
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "inject/collector.h"
+#include "inject/hooks.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 
@@ -30,6 +32,19 @@ static uint64_t random_identity(void)
 	return identity;
 }
 
+/* The driver knows one injection; another that the user has set is started from here, and first. */
+static void start_chained(const char *path)
+{
+	void *library = path[0] ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+	int (*initialize)(void);
+
+	if (!library)
+		return;
+	*(void **)&initialize = dlsym(library, "InitializeInjection");
+	if (initialize && initialize != InitializeInjection)
+		initialize();
+}
+
 /* Called by the CUDA driver; the result only tells it whether the injection worked. */
 int InitializeInjection(void)
 {
@@ -39,6 +54,7 @@ int InitializeInjection(void)
 		return 1;
 	if (!kp_settings_read(&inject->settings))
 		return 1;
+	start_chained(inject->settings.chain_path);
 	inject->pid = getpid();
 	inject->process = random_identity();
 	kp_live_attach(inject);
@@ -47,6 +63,7 @@ int InitializeInjection(void)
 		return 1;
 	}
 	atomic_store(&inject->running, true);
+	kp_hooks_start(inject);
 	atexit(at_end);
 	at_quick_exit(at_end);
 	return 1;

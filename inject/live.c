@@ -47,7 +47,6 @@ void kp_live_attach(struct kp_inject *inject)
 			slot = &live->slots[number];
 	}
 	atomic_store(&slot->pid, (uint32_t)inject->pid);
-	atomic_store(&slot->kernels_issued, UINT64_MAX);
 	atomic_store(&slot->state, KP_LIVE_RUNNING);
 	atomic_store_explicit(&slot->process, inject->process, memory_order_release);
 	inject->slot = slot;

@@ -25,6 +25,7 @@ bool kp_settings_read(struct kp_settings *out)
 
 	copy_variable("KPROF_LIVE", out->live_path);
 	copy_variable("KPROF_CUPTI", out->cupti_path);
+	copy_variable("KPROF_CHAIN", out->chain_path);
 	out->redact = !redact || strcmp(redact, "0") != 0;
 	return copy_variable("KPROF_TRACE", out->trace_path);
 }

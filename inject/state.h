@@ -22,6 +22,7 @@ struct kp_settings {
 	char trace_path[PATH_MAX]; /* KPROF_TRACE; empty: do nothing */
 	char live_path[PATH_MAX];  /* KPROF_LIVE; may be empty */
 	char cupti_path[PATH_MAX]; /* KPROF_CUPTI: this libcupti and no other; usually empty */
+	char chain_path[PATH_MAX]; /* KPROF_CHAIN: the CUDA injection that the user had set */
 	bool redact;               /* KPROF_REDACT, on unless "0" */
 };
 

@@ -28,11 +28,12 @@ struct kp_live_slot {
 	_Atomic uint64_t process; /* identity, as in the trace; 0: free */
 	_Atomic uint32_t pid;
 	_Atomic uint32_t state;          /* enum kp_live_state */
-	_Atomic uint64_t kernels_issued; /* UINT64_MAX: not counted */
+	_Atomic uint64_t kernels_issued; /* at the driver's door, if issued_known */
+	_Atomic uint64_t issued_known;   /* 0: they are not counted, or cannot be exactly */
 	_Atomic uint64_t kernels_recorded, records_dropped, kernels_invalid, kernels_untimed;
 	_Atomic uint64_t kernels_written; /* in chunks that are complete on disk */
 	_Atomic uint64_t write_errno;
-	uint64_t reserved[5];
+	uint64_t reserved[4];
 	char message[KP_LIVE_MESSAGE_BYTES]; /* one line with the remedy; empty: none */
 	uint64_t reserved2[2];
 };

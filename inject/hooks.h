@@ -1,0 +1,91 @@
+/*
+ * Hooks on the CUDA driver: how kprof sees every launch at the one level that all libraries share.
+ *
+ * A program reaches the driver in three ways, and each is met where it resolves the address:
+ *   dlsym             (cudart, Triton, JAX): this library's dlsym answers with a hook, but only where
+ *                     the address that the real one found lies inside libcuda;
+ *   cuGetProcAddress  itself hooked: a hook is put in the place of an address that is one of the
+ *                     table's;
+ *   linking           (-lcuda): once CUDA is in use, the address slots of the loaded modules are
+ *                     rewritten; modules that come later are looked at when something is looked up in
+ *                     them.
+ * No cu* symbol is exported, so that a weak reference or a probe for one in a program without CUDA
+ * finds nothing. A hook does its one thing and calls the driver; it takes no lock on the launch path
+ * and allocates nothing.
+ */
+#ifndef KP_INJECT_HOOKS_H
+#define KP_INJECT_HOOKS_H
+
+#include <stdbool.h>
+
+#include "inject/state.h"
+
+/* X(name): every driver function that is hooked; the wrappers stand in hooks_launch.c and
+ * hooks_graph.c. */
+#define KP_DRIVER_HOOKS(X)                                                                         \
+	X(cuGetProcAddress)                                                                        \
+	X(cuGetProcAddress_v2)                                                                     \
+	X(cuLaunchKernel)                                                                          \
+	X(cuLaunchKernel_ptsz)                                                                     \
+	X(cuLaunchKernelEx)                                                                        \
+	X(cuLaunchKernelEx_ptsz)                                                                   \
+	X(cuLaunchCooperativeKernel)                                                               \
+	X(cuLaunchCooperativeKernel_ptsz)                                                          \
+	X(cuLaunch)                                                                                \
+	X(cuLaunchGrid)                                                                            \
+	X(cuLaunchGridAsync)                                                                       \
+	X(cuGraphInstantiate)                                                                      \
+	X(cuGraphInstantiate_v2)                                                                   \
+	X(cuGraphInstantiateWithFlags)                                                             \
+	X(cuGraphInstantiateWithParams)                                                            \
+	X(cuGraphInstantiateWithParams_ptsz)                                                       \
+	X(cuGraphExecDestroy)                                                                      \
+	X(cuGraphNodeSetEnabled)                                                                   \
+	X(cuGraphLaunch)                                                                           \
+	X(cuGraphLaunch_ptsz)                                                                      \
+	X(cuStreamBeginCapture)                                                                    \
+	X(cuStreamBeginCapture_ptsz)                                                               \
+	X(cuStreamBeginCapture_v2)                                                                 \
+	X(cuStreamBeginCapture_v2_ptsz)                                                            \
+	X(cuStreamBeginCaptureToGraph)                                                             \
+	X(cuStreamBeginCaptureToGraph_ptsz)                                                        \
+	X(cuStreamEndCapture)                                                                      \
+	X(cuStreamEndCapture_ptsz)
+
+enum kp_hook {
+#define KP_HOOK_ENUM(name) KP_HOOK_##name,
+	KP_DRIVER_HOOKS(KP_HOOK_ENUM)
+#undef KP_HOOK_ENUM
+	KP_HOOK_COUNT
+};
+
+/* The driver's own functions, by hook; NULL where this driver has none. */
+extern _Atomic(void *) kp_hook_real[KP_HOOK_COUNT];
+
+/* The wrapper of each function; KP_WRAPPER defines it where the function stands. */
+#define KP_WRAPPER_DECLARATION(name) extern void *const kp_wrapper_##name;
+KP_DRIVER_HOOKS(KP_WRAPPER_DECLARATION)
+#undef KP_WRAPPER_DECLARATION
+#define KP_WRAPPER(name) void *const kp_wrapper_##name = (void *)hook_##name
+
+/* Calls the driver's own function of a hook with the prototype of `type`. */
+#define KP_REAL(name, type)                                                                        \
+	((type)atomic_load_explicit(&kp_hook_real[KP_HOOK_##name], memory_order_relaxed))
+
+/*
+ * Begins to count: rewrites the slots of modules that link libcuda. The count is known from here on
+ * if every lookup so far has passed through this library, that is, if it is preloaded.
+ */
+void kp_hooks_start(struct kp_inject *inject);
+
+/* Any function of the driver, by its exported name; NULL where it has none. */
+void *kp_hooks_driver_symbol(const char *name);
+
+/* Adds launches to the count of issued kernels; nothing before kp_hooks_start. */
+void kp_hooks_issued(uint64_t kernels);
+/* From now on the count cannot be exact (a device-side graph, say): it is unknown. */
+void kp_hooks_lose_count(void);
+/* How many stream captures are open, in all threads; launches into one run nothing. */
+extern _Atomic int kp_hooks_captures;
+
+#endif

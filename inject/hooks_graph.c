@@ -1,0 +1,248 @@
+/*
+ * CUDA graphs at the driver's door: how many kernels a launch of one issues; see hooks.h.
+ *
+ * Kernel nodes are counted when a graph is instantiated, child graphs included, and looked up when it
+ * is launched. What cannot be counted from outside (conditional nodes, graphs that the device
+ * launches, nodes switched off later) makes the count of issued kernels unknown.
+ */
+#define __CUDA_API_VERSION_INTERNAL
+#include <cuda.h>
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "inject/hooks.h"
+
+typedef CUresult(CUDAAPI *get_nodes_function)(CUgraph, CUgraphNode *, size_t *);
+typedef CUresult(CUDAAPI *get_type_function)(CUgraphNode, CUgraphNodeType *);
+typedef CUresult(CUDAAPI *get_child_function)(CUgraphNode, CUgraph *);
+
+#define UNCOUNTABLE UINT64_MAX
+#define DEEPEST_CHILD 32
+
+/* ---- the kernels of each executable graph: open addressing, one lock ---- */
+
+static struct {
+	pthread_mutex_t lock;
+	struct entry {
+		CUgraphExec graph; /* NULL: free; a removed one keeps its place with kernels = 0 */
+		uint64_t kernels;
+	} *entries;
+	size_t used, size; /* size is a power of two, at least twice used */
+} table = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static struct entry *find(struct entry *entries, size_t size, CUgraphExec graph)
+{
+	size_t at = ((uintptr_t)graph >> 4) * 0x9e3779b97f4a7c15ULL >> 20 & (size - 1);
+
+	while (entries[at].graph && entries[at].graph != graph)
+		at = (at + 1) & (size - 1);
+	return &entries[at];
+}
+
+/* Twice the room; removed graphs are left behind. */
+static bool grow(void)
+{
+	size_t size = table.size ? table.size * 2 : 64;
+	struct entry *entries = calloc(size, sizeof(*entries));
+
+	if (!entries)
+		return false;
+	table.used = 0;
+	for (size_t i = 0; i < table.size; i++)
+		if (table.entries[i].graph && table.entries[i].kernels) {
+			*find(entries, size, table.entries[i].graph) = table.entries[i];
+			table.used++;
+		}
+	free(table.entries);
+	table.entries = entries;
+	table.size = size;
+	return true;
+}
+
+static void remember(CUgraphExec graph, uint64_t kernels)
+{
+	struct entry *entry;
+
+	pthread_mutex_lock(&table.lock);
+	if ((table.used + 1) * 2 > table.size && !grow()) {
+		pthread_mutex_unlock(&table.lock);
+		kp_hooks_lose_count();
+		return;
+	}
+	entry = find(table.entries, table.size, graph);
+	table.used += entry->graph == NULL;
+	*entry = (struct entry){graph, kernels};
+	pthread_mutex_unlock(&table.lock);
+}
+
+/* How many kernels a launch of the graph issues; UNCOUNTABLE where it was never seen. */
+static uint64_t recall(CUgraphExec graph)
+{
+	uint64_t kernels = UNCOUNTABLE;
+
+	pthread_mutex_lock(&table.lock);
+	if (table.size) {
+		const struct entry *entry = find(table.entries, table.size, graph);
+
+		if (entry->graph)
+			kernels = entry->kernels;
+	}
+	pthread_mutex_unlock(&table.lock);
+	return kernels;
+}
+
+/* ---- counting nodes ---- */
+
+struct questions {
+	get_nodes_function nodes;
+	get_type_function type;
+	get_child_function child;
+};
+
+static uint64_t count_kernels(const struct questions *ask, CUgraph graph, unsigned depth);
+
+/* The kernels of one node. */
+static uint64_t count_node(const struct questions *ask, CUgraphNode node, unsigned depth)
+{
+	CUgraphNodeType type;
+	CUgraph child;
+
+	if (ask->type(node, &type) != CUDA_SUCCESS)
+		return UNCOUNTABLE;
+	switch (type) {
+	case CU_GRAPH_NODE_TYPE_KERNEL:
+		return 1;
+	case CU_GRAPH_NODE_TYPE_GRAPH:
+		if (depth == DEEPEST_CHILD || ask->child(node, &child) != CUDA_SUCCESS)
+			return UNCOUNTABLE;
+		return count_kernels(ask, child, depth + 1);
+	case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+		return UNCOUNTABLE;
+	default:
+		return 0;
+	}
+}
+
+static uint64_t count_kernels(const struct questions *ask, CUgraph graph, unsigned depth)
+{
+	size_t count = 0;
+	uint64_t kernels = 0;
+	CUgraphNode *nodes;
+
+	if (ask->nodes(graph, NULL, &count) != CUDA_SUCCESS)
+		return UNCOUNTABLE;
+	nodes = calloc(count + 1, sizeof(*nodes));
+	if (!nodes || ask->nodes(graph, nodes, &count) != CUDA_SUCCESS)
+		kernels = UNCOUNTABLE;
+	for (size_t i = 0; i < count && kernels != UNCOUNTABLE; i++) {
+		uint64_t more = count_node(ask, nodes[i], depth);
+
+		kernels = more == UNCOUNTABLE ? UNCOUNTABLE : kernels + more;
+	}
+	free(nodes);
+	return kernels;
+}
+
+static CUresult instantiated(CUresult result, const CUgraphExec *exec, CUgraph graph,
+			     cuuint64_t flags)
+{
+	struct questions ask;
+	uint64_t kernels;
+
+	if (result != CUDA_SUCCESS || !exec)
+		return result;
+	ask.nodes = (get_nodes_function)kp_hooks_driver_symbol("cuGraphGetNodes");
+	ask.type = (get_type_function)kp_hooks_driver_symbol("cuGraphNodeGetType");
+	ask.child = (get_child_function)kp_hooks_driver_symbol("cuGraphChildGraphNodeGetGraph");
+	kernels = ask.nodes && ask.type && ask.child ? count_kernels(&ask, graph, 0) : UNCOUNTABLE;
+	if (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH)
+		kernels = UNCOUNTABLE;
+	remember(*exec, kernels);
+	return result;
+}
+
+static CUresult launched(CUresult result, CUgraphExec graph)
+{
+	uint64_t kernels;
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	kernels = recall(graph);
+	if (kernels == UNCOUNTABLE)
+		kp_hooks_lose_count();
+	else
+		kp_hooks_issued(kernels);
+	return result;
+}
+
+/* ---- wrappers ---- */
+
+typedef CUresult(CUDAAPI *instantiate_function)(CUgraphExec *, CUgraph, CUgraphNode *, char *,
+						size_t);
+#define INSTANTIATE(name)                                                                          \
+	static CUresult CUDAAPI hook_##name(CUgraphExec *exec, CUgraph graph, CUgraphNode *node,   \
+					    char *log, size_t log_bytes)                           \
+	{                                                                                          \
+		return instantiated(KP_REAL(name, instantiate_function)(exec, graph, node, log,    \
+									log_bytes),                \
+				    exec, graph, 0);                                               \
+	}                                                                                          \
+	KP_WRAPPER(name)
+INSTANTIATE(cuGraphInstantiate);
+INSTANTIATE(cuGraphInstantiate_v2);
+
+typedef CUresult(CUDAAPI *instantiate_flags_function)(CUgraphExec *, CUgraph, unsigned long long);
+static CUresult CUDAAPI hook_cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph,
+							 unsigned long long flags)
+{
+	return instantiated(KP_REAL(cuGraphInstantiateWithFlags,
+				    instantiate_flags_function)(exec, graph, flags),
+			    exec, graph, flags);
+}
+KP_WRAPPER(cuGraphInstantiateWithFlags);
+
+typedef CUresult(CUDAAPI *instantiate_params_function)(CUgraphExec *, CUgraph,
+						       CUDA_GRAPH_INSTANTIATE_PARAMS *);
+#define INSTANTIATE_PARAMS(name)                                                                   \
+	static CUresult CUDAAPI hook_##name(CUgraphExec *exec, CUgraph graph,                      \
+					    CUDA_GRAPH_INSTANTIATE_PARAMS *params)                 \
+	{                                                                                          \
+		return instantiated(KP_REAL(name, instantiate_params_function)(exec, graph,        \
+									       params),            \
+				    exec, graph, params ? params->flags : 0);                      \
+	}                                                                                          \
+	KP_WRAPPER(name)
+INSTANTIATE_PARAMS(cuGraphInstantiateWithParams);
+INSTANTIATE_PARAMS(cuGraphInstantiateWithParams_ptsz);
+
+typedef CUresult(CUDAAPI *destroy_function)(CUgraphExec);
+static CUresult CUDAAPI hook_cuGraphExecDestroy(CUgraphExec graph)
+{
+	remember(graph, 0); /* before: another thread may get the same handle at once */
+	return KP_REAL(cuGraphExecDestroy, destroy_function)(graph);
+}
+KP_WRAPPER(cuGraphExecDestroy);
+
+typedef CUresult(CUDAAPI *set_enabled_function)(CUgraphExec, CUgraphNode, unsigned);
+static CUresult CUDAAPI hook_cuGraphNodeSetEnabled(CUgraphExec graph, CUgraphNode node,
+						   unsigned enabled)
+{
+	CUresult result =
+		KP_REAL(cuGraphNodeSetEnabled, set_enabled_function)(graph, node, enabled);
+
+	if (result == CUDA_SUCCESS)
+		remember(graph, UNCOUNTABLE);
+	return result;
+}
+KP_WRAPPER(cuGraphNodeSetEnabled);
+
+typedef CUresult(CUDAAPI *graph_launch_function)(CUgraphExec, CUstream);
+#define GRAPH_LAUNCH(name)                                                                         \
+	static CUresult CUDAAPI hook_##name(CUgraphExec graph, CUstream stream)                    \
+	{                                                                                          \
+		return launched(KP_REAL(name, graph_launch_function)(graph, stream), graph);       \
+	}                                                                                          \
+	KP_WRAPPER(name)
+GRAPH_LAUNCH(cuGraphLaunch);
+GRAPH_LAUNCH(cuGraphLaunch_ptsz);

@@ -1,0 +1,180 @@
+/*
+ * The launch entry points of the driver, counted; see hooks.h.
+ *
+ * A launch counts when the driver has accepted it and its stream is not being captured: into a
+ * capture it only adds a node. Whether a stream is being captured is asked only while some capture
+ * is open somewhere.
+ */
+#define __CUDA_API_VERSION_INTERNAL
+#include <cuda.h>
+
+#include "inject/hooks.h"
+
+typedef CUresult(CUDAAPI *is_capturing_function)(CUstream, CUstreamCaptureStatus *);
+
+/* `per_thread`: the null stream means the thread's own default stream. */
+static bool runs_now(CUstream stream, bool per_thread)
+{
+	static _Atomic(is_capturing_function) ask[2];
+	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+
+	if (atomic_load_explicit(&kp_hooks_captures, memory_order_relaxed) == 0)
+		return true;
+	if (!atomic_load(&ask[per_thread])) {
+		void *found = kp_hooks_driver_symbol(per_thread ? "cuStreamIsCapturing_ptsz"
+								: "cuStreamIsCapturing");
+
+		if (!found)
+			return true;
+		atomic_store(&ask[per_thread], (is_capturing_function)found);
+	}
+	return atomic_load(&ask[per_thread])(stream, &status) != CUDA_SUCCESS ||
+	       status == CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+static CUresult counted(CUresult result, CUstream stream, bool per_thread)
+{
+	if (result == CUDA_SUCCESS && runs_now(stream, per_thread))
+		kp_hooks_issued(1);
+	return result;
+}
+
+typedef CUresult(CUDAAPI *launch_function)(CUfunction, unsigned, unsigned, unsigned, unsigned,
+					   unsigned, unsigned, unsigned, CUstream, void **, void **);
+#define LAUNCH(name, per_thread)                                                                   \
+	static CUresult CUDAAPI hook_##name(CUfunction function, unsigned grid_x, unsigned grid_y, \
+					    unsigned grid_z, unsigned block_x, unsigned block_y,   \
+					    unsigned block_z, unsigned shared_bytes,               \
+					    CUstream stream, void **parameters, void **extra)      \
+	{                                                                                          \
+		return counted(KP_REAL(name, launch_function)(function, grid_x, grid_y, grid_z,    \
+							      block_x, block_y, block_z,           \
+							      shared_bytes, stream, parameters,    \
+							      extra),                              \
+			       stream, per_thread);                                                \
+	}                                                                                          \
+	KP_WRAPPER(name)
+LAUNCH(cuLaunchKernel, false);
+LAUNCH(cuLaunchKernel_ptsz, true);
+
+typedef CUresult(CUDAAPI *launch_ex_function)(const CUlaunchConfig *, CUfunction, void **, void **);
+#define LAUNCH_EX(name, per_thread)                                                                \
+	static CUresult CUDAAPI hook_##name(const CUlaunchConfig *config, CUfunction function,     \
+					    void **parameters, void **extra)                       \
+	{                                                                                          \
+		CUresult result = KP_REAL(name, launch_ex_function)(config, function, parameters,  \
+								    extra);                        \
+                                                                                                   \
+		return counted(result, config ? config->hStream : NULL, per_thread);               \
+	}                                                                                          \
+	KP_WRAPPER(name)
+LAUNCH_EX(cuLaunchKernelEx, false);
+LAUNCH_EX(cuLaunchKernelEx_ptsz, true);
+
+typedef CUresult(CUDAAPI *launch_cooperative_function)(CUfunction, unsigned, unsigned, unsigned,
+						       unsigned, unsigned, unsigned, unsigned,
+						       CUstream, void **);
+#define LAUNCH_COOPERATIVE(name, per_thread)                                                       \
+	static CUresult CUDAAPI hook_##name(CUfunction function, unsigned grid_x, unsigned grid_y, \
+					    unsigned grid_z, unsigned block_x, unsigned block_y,   \
+					    unsigned block_z, unsigned shared_bytes,               \
+					    CUstream stream, void **parameters)                    \
+	{                                                                                          \
+		return counted(KP_REAL(name, launch_cooperative_function)(                         \
+				       function, grid_x, grid_y, grid_z, block_x, block_y,         \
+				       block_z, shared_bytes, stream, parameters),                 \
+			       stream, per_thread);                                                \
+	}                                                                                          \
+	KP_WRAPPER(name)
+LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel, false);
+LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel_ptsz, true);
+
+/* The forms of CUDA 3, which some programs still use. */
+typedef CUresult(CUDAAPI *launch_1_function)(CUfunction);
+static CUresult CUDAAPI hook_cuLaunch(CUfunction function)
+{
+	return counted(KP_REAL(cuLaunch, launch_1_function)(function), NULL, false);
+}
+KP_WRAPPER(cuLaunch);
+
+typedef CUresult(CUDAAPI *launch_grid_function)(CUfunction, int, int);
+static CUresult CUDAAPI hook_cuLaunchGrid(CUfunction function, int width, int height)
+{
+	return counted(KP_REAL(cuLaunchGrid, launch_grid_function)(function, width, height), NULL,
+		       false);
+}
+KP_WRAPPER(cuLaunchGrid);
+
+typedef CUresult(CUDAAPI *launch_grid_async_function)(CUfunction, int, int, CUstream);
+static CUresult CUDAAPI hook_cuLaunchGridAsync(CUfunction function, int width, int height,
+					       CUstream stream)
+{
+	return counted(KP_REAL(cuLaunchGridAsync, launch_grid_async_function)(function, width,
+									     height, stream),
+		       stream, false);
+}
+KP_WRAPPER(cuLaunchGridAsync);
+
+/* ---- captures ---- */
+
+static CUresult opened(CUresult result)
+{
+	if (result == CUDA_SUCCESS)
+		atomic_fetch_add(&kp_hooks_captures, 1);
+	return result;
+}
+
+/* A capture that failed is closed too: EndCapture is then what ends it. */
+static CUresult closed(CUresult result)
+{
+	if (result != CUDA_ERROR_ILLEGAL_STATE && result != CUDA_ERROR_INVALID_VALUE &&
+	    atomic_load(&kp_hooks_captures) > 0)
+		atomic_fetch_sub(&kp_hooks_captures, 1);
+	return result;
+}
+
+typedef CUresult(CUDAAPI *begin_function)(CUstream);
+#define BEGIN(name)                                                                                \
+	static CUresult CUDAAPI hook_##name(CUstream stream)                                       \
+	{                                                                                          \
+		return opened(KP_REAL(name, begin_function)(stream));                              \
+	}                                                                                          \
+	KP_WRAPPER(name)
+BEGIN(cuStreamBeginCapture);
+BEGIN(cuStreamBeginCapture_ptsz);
+
+typedef CUresult(CUDAAPI *begin_v2_function)(CUstream, CUstreamCaptureMode);
+#define BEGIN_V2(name)                                                                             \
+	static CUresult CUDAAPI hook_##name(CUstream stream, CUstreamCaptureMode mode)             \
+	{                                                                                          \
+		return opened(KP_REAL(name, begin_v2_function)(stream, mode));                     \
+	}                                                                                          \
+	KP_WRAPPER(name)
+BEGIN_V2(cuStreamBeginCapture_v2);
+BEGIN_V2(cuStreamBeginCapture_v2_ptsz);
+
+typedef CUresult(CUDAAPI *begin_to_graph_function)(CUstream, CUgraph, const CUgraphNode *,
+						   const CUgraphEdgeData *, size_t,
+						   CUstreamCaptureMode);
+#define BEGIN_TO_GRAPH(name)                                                                       \
+	static CUresult CUDAAPI hook_##name(CUstream stream, CUgraph graph,                        \
+					    const CUgraphNode *after,                              \
+					    const CUgraphEdgeData *edges, size_t count,            \
+					    CUstreamCaptureMode mode)                              \
+	{                                                                                          \
+		return opened(KP_REAL(name, begin_to_graph_function)(stream, graph, after, edges,  \
+								     count, mode));                \
+	}                                                                                          \
+	KP_WRAPPER(name)
+BEGIN_TO_GRAPH(cuStreamBeginCaptureToGraph);
+BEGIN_TO_GRAPH(cuStreamBeginCaptureToGraph_ptsz);
+
+typedef CUresult(CUDAAPI *end_function)(CUstream, CUgraph *);
+#define END(name)                                                                                  \
+	static CUresult CUDAAPI hook_##name(CUstream stream, CUgraph *graph)                       \
+	{                                                                                          \
+		return closed(KP_REAL(name, end_function)(stream, graph));                         \
+	}                                                                                          \
+	KP_WRAPPER(name)
+END(cuStreamEndCapture);
+END(cuStreamEndCapture_ptsz);
