@@ -69,8 +69,9 @@ static void publish(struct kp_inject *inject)
 	if (loss.first_errno) {
 		char reason[128];
 
-		kp_live_say(inject, "the trace cannot be written (%s): free space or choose another "
-				    "place with -o; records are being lost",
+		kp_live_say(inject,
+			    "the trace cannot be written (%s): free space or choose another "
+			    "place with -o; records are being lost",
 			    strerror_r(loss.first_errno, reason, sizeof(reason)));
 	}
 }
@@ -182,8 +183,9 @@ static void explain_silence(struct kp_inject *inject)
 
 	if (collector.counts.kernels_recorded == 0 &&
 	    cupti->DeviceSupported(0, &supported) == CUPTI_SUCCESS && !supported)
-		kp_live_say(inject, "CUPTI %u (%.200s) does not support this GPU: put a newer libcupti "
-				    "in LD_LIBRARY_PATH or set KPROF_CUPTI to it",
+		kp_live_say(inject,
+			    "CUPTI %u (%.200s) does not support this GPU: put a newer libcupti "
+			    "in LD_LIBRARY_PATH or set KPROF_CUPTI to it",
 			    cupti->version, cupti->path);
 }
 
@@ -327,8 +329,9 @@ static bool find_cupti(struct kp_inject *inject)
 			continue;
 		}
 		if (cupti->version < KP_CUPTI_OLDEST) {
-			kp_live_say(inject, "CUPTI %u (%s) is too old: kprof needs that of CUDA 11.8 "
-					    "or later; put a newer libcupti in LD_LIBRARY_PATH",
+			kp_live_say(inject,
+				    "CUPTI %u (%s) is too old: kprof needs that of CUDA 11.8 "
+				    "or later; put a newer libcupti in LD_LIBRARY_PATH",
 				    cupti->version, cupti->path);
 			continue;
 		}
@@ -337,8 +340,9 @@ static bool find_cupti(struct kp_inject *inject)
 			return true;
 		explain(inject, cupti, result);
 	}
-	kp_live_say(inject, "no libcupti could be loaded (tried first: %.150s): install the CUDA "
-			    "Toolkit's CUPTI, or set CUDA_HOME to the toolkit",
+	kp_live_say(inject,
+		    "no libcupti could be loaded (tried first: %.150s): install the CUDA "
+		    "Toolkit's CUPTI, or set CUDA_HOME to the toolkit",
 		    tried);
 	return false;
 }
@@ -409,12 +413,13 @@ void kp_collector_finish(struct kp_inject *inject)
 	atomic_store(&collector.stop, true);
 	kp_buffers_wake();
 	pthread_mutex_lock(&collector.lock);
-	while (!collector.done && pthread_cond_timedwait(&collector.done_changed, &collector.lock,
-							 &until) == 0)
+	while (!collector.done &&
+	       pthread_cond_timedwait(&collector.done_changed, &collector.lock, &until) == 0)
 		;
 	if (!collector.done)
-		kp_live_say(inject, "CUPTI did not give back its records within %d s at the end; the "
-				    "last ones are missing",
+		kp_live_say(inject,
+			    "CUPTI did not give back its records within %d s at the end; the "
+			    "last ones are missing",
 			    KP_FINISH_LIMIT_MS / 1000);
 	pthread_mutex_unlock(&collector.lock);
 }

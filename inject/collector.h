@@ -2,8 +2,8 @@
  * The collector: turns CUPTI's kernel, copy and set records on, and owns the worker thread that
  * translates and writes them.
  *
- * kp_collector_start runs once, inside the program's first cuInit; kp_collector_finish once, when the
- * program ends. Between them only the worker touches the writer.
+ * kp_collector_start runs once, inside the program's first cuInit; kp_collector_finish once, when
+ * the program ends. Between them only the worker touches the writer.
  */
 #ifndef KP_INJECT_COLLECTOR_H
 #define KP_INJECT_COLLECTOR_H

@@ -68,7 +68,8 @@ static struct kp_text keep(const char *bytes)
 	return copy ? (struct kp_text){copy, strlen(copy)} : (struct kp_text){"", 0};
 }
 
-static void describe_texts(const struct driver *driver, CUdevice device, struct kp_device_info *info)
+static void describe_texts(const struct driver *driver, CUdevice device,
+			   struct kp_device_info *info)
 {
 	char text[256], *at = text;
 	CUuuid uuid;

@@ -15,13 +15,14 @@
 #error "kprof's collector knows the relocations of x86-64 and aarch64"
 #endif
 
-/* The loader of glibc leaves absolute addresses in the dynamic section, the vDSO's relative ones. */
+/* The loader of glibc leaves absolute addresses in the dynamic section, the vDSO's relative ones.
+ */
 static uintptr_t absolute(const struct kp_module *module, uintptr_t address)
 {
 	return address < module->base ? address + module->base : address;
 }
 
-static void read_dynamic(struct kp_module *module, const ElfW(Dyn) *dynamic)
+static void read_dynamic(struct kp_module *module, const ElfW(Dyn) * dynamic)
 {
 	for (; dynamic->d_tag != DT_NULL; dynamic++) {
 		uintptr_t at = absolute(module, dynamic->d_un.d_ptr);
@@ -134,8 +135,8 @@ void *kp_module_find(const struct kp_module *module, const char *name)
 }
 
 void kp_module_slots(const struct kp_module *module,
-		     void (*visit)(void *context, const struct kp_module *module, const char *symbol,
-				   void **slot),
+		     void (*visit)(void *context, const struct kp_module *module,
+				   const char *symbol, void **slot),
 		     void *context)
 {
 	for (size_t kind = 0; kind < 2; kind++) {
@@ -144,8 +145,7 @@ void kp_module_slots(const struct kp_module *module,
 		for (size_t i = 0; relocation && i < module->relocation_count[kind];
 		     i++, relocation++) {
 			uint32_t type = (uint32_t)ELF64_R_TYPE(relocation->r_info);
-			const ElfW(Sym) *symbol =
-				&module->symbols[ELF64_R_SYM(relocation->r_info)];
+			const ElfW(Sym) *symbol = &module->symbols[ELF64_R_SYM(relocation->r_info)];
 
 			if ((type == SLOT_OF_CALL || type == SLOT_OF_DATA) &&
 			    symbol->st_shndx == SHN_UNDEF)

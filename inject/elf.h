@@ -15,13 +15,13 @@
 struct kp_module {
 	const char *name; /* as the loader has it; empty for the program itself */
 	uintptr_t base;
-	uintptr_t begin, end; /* of its segments in memory */
+	uintptr_t begin, end;             /* of its segments in memory */
 	uintptr_t relro_begin, relro_end; /* read-only once relocated; equal: none */
-	const ElfW(Sym) *symbols;
+	const ElfW(Sym) * symbols;
 	const char *strings;
 	const uint32_t *gnu_hash;
-	const ElfW(Word) *sysv_hash;
-	const ElfW(Rela) *relocations[2]; /* of data, and of calls */
+	const ElfW(Word) * sysv_hash;
+	const ElfW(Rela) * relocations[2]; /* of data, and of calls */
 	size_t relocation_count[2];
 };
 
@@ -34,8 +34,8 @@ void *kp_module_find(const struct kp_module *module, const char *name);
 /* Calls `visit` for each address slot (of data or of a call) that the loader fills for a symbol of
  * another module. */
 void kp_module_slots(const struct kp_module *module,
-		     void (*visit)(void *context, const struct kp_module *module, const char *symbol,
-				   void **slot),
+		     void (*visit)(void *context, const struct kp_module *module,
+				   const char *symbol, void **slot),
 		     void *context);
 
 #endif

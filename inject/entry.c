@@ -1,9 +1,9 @@
 /*
  * Where the program's world meets kprof: the driver's injection door, and the program's end.
  *
- * The library is in the process from its start (LD_PRELOAD), but does nothing until the driver calls
- * InitializeInjection, in the program's first cuInit (CUDA_INJECTION64_PATH names this library). So
- * programs that never use CUDA run as if it were not there.
+ * The library is in the process from its start (LD_PRELOAD), but does nothing until the driver
+ * calls InitializeInjection, in the program's first cuInit (CUDA_INJECTION64_PATH names this
+ * library). So programs that never use CUDA run as if it were not there.
  */
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -64,8 +64,10 @@ int InitializeInjection(void)
 	}
 	atomic_store(&inject->running, true);
 	kp_hooks_start(inject);
-	atexit(at_end);
-	at_quick_exit(at_end);
+	if (atexit(at_end) != 0 || at_quick_exit(at_end) != 0)
+		kp_live_say(inject,
+			    "the end of the program cannot be seen: its last records may be "
+			    "missing");
 	return 1;
 }
 

@@ -118,7 +118,8 @@ static size_t find_name(const char *name)
 	return hook;
 }
 
-/* The wrapper in the place of one of the driver's addresses; the address itself if there is none. */
+/* The wrapper in the place of one of the driver's addresses; the address itself if there is none.
+ */
 static void *wrapped(void *address)
 {
 	if (!in_libcuda(address))
@@ -136,16 +137,15 @@ static void rewrite_slot(void *context, const struct kp_module *module, const ch
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
 	uintptr_t begin = (uintptr_t)slot & ~(page - 1);
-	bool read_only = (uintptr_t)slot >= module->relro_begin &&
-			 (uintptr_t)slot < module->relro_end;
+	bool read_only =
+		(uintptr_t)slot >= module->relro_begin && (uintptr_t)slot < module->relro_end;
 	size_t hook;
 
 	(void)context;
 	if (symbol[0] != 'c' || symbol[1] != 'u')
 		return;
 	hook = find_name(symbol);
-	if (hook == KP_HOOK_COUNT || !atomic_load(&kp_hook_real[hook]) ||
-	    *slot == *wrappers[hook])
+	if (hook == KP_HOOK_COUNT || !atomic_load(&kp_hook_real[hook]) || *slot == *wrappers[hook])
 		return;
 	if (read_only && mprotect((void *)begin, page, PROT_READ | PROT_WRITE) != 0)
 		return;
@@ -159,9 +159,9 @@ static bool is_program(const char *name)
 {
 	const char *file = strrchr(name, '/');
 
-	return !file || (strncmp(file, "/libcuda.so", 11) != 0 &&
-			 strncmp(file, "/libcupti.so", 12) != 0 &&
-			 strncmp(file, "/libkprof_inject.so", 19) != 0);
+	return !file ||
+	       (strncmp(file, "/libcuda.so", 11) != 0 && strncmp(file, "/libcupti.so", 12) != 0 &&
+		strncmp(file, "/libkprof_inject.so", 19) != 0);
 }
 
 static int rewrite_module(struct dl_phdr_info *info, size_t size, void *context)
@@ -196,8 +196,8 @@ static void rewrite_new_modules(void)
 /* ---- the doors ---- */
 
 /*
- * The real dlsym acts for its caller (RTLD_NEXT, RTLD_DEFAULT), whom it knows by the return address.
- * A tail call leaves that of the program in place.
+ * The real dlsym acts for its caller (RTLD_NEXT, RTLD_DEFAULT), whom it knows by the return
+ * address. A tail call leaves that of the program in place.
  */
 TAIL_CALLING void *dlsym(void *restrict handle, const char *restrict name)
 {
@@ -225,8 +225,8 @@ TAIL_CALLING void *dlvsym(void *restrict handle, const char *restrict name,
 static CUresult CUDAAPI hook_cuGetProcAddress(const char *symbol, void **function, int version,
 					      cuuint64_t flags)
 {
-	CUresult result = KP_REAL(cuGetProcAddress, proc_address_function)(symbol, function, version,
-									  flags);
+	CUresult result =
+		KP_REAL(cuGetProcAddress, proc_address_function)(symbol, function, version, flags);
 
 	if (result == CUDA_SUCCESS && function && *function)
 		*function = wrapped(*function);

@@ -1,8 +1,8 @@
 /*
  * CUDA graphs at the driver's door: how many kernels a launch of one issues; see hooks.h.
  *
- * Kernel nodes are counted when a graph is instantiated, child graphs included, and looked up when it
- * is launched. What cannot be counted from outside (conditional nodes, graphs that the device
+ * Kernel nodes are counted when a graph is instantiated, child graphs included, and looked up when
+ * it is launched. What cannot be counted from outside (conditional nodes, graphs that the device
  * launches, nodes switched off later) makes the count of issued kernels unknown.
  */
 #define __CUDA_API_VERSION_INTERNAL
@@ -27,7 +27,7 @@ static struct {
 	struct entry {
 		CUgraphExec graph; /* NULL: free; a removed one keeps its place with kernels = 0 */
 		uint64_t kernels;
-	} *entries;
+	} * entries;
 	size_t used, size; /* size is a power of two, at least twice used */
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -184,9 +184,9 @@ typedef CUresult(CUDAAPI *instantiate_function)(CUgraphExec *, CUgraph, CUgraphN
 	static CUresult CUDAAPI hook_##name(CUgraphExec *exec, CUgraph graph, CUgraphNode *node,   \
 					    char *log, size_t log_bytes)                           \
 	{                                                                                          \
-		return instantiated(KP_REAL(name, instantiate_function)(exec, graph, node, log,    \
-									log_bytes),                \
-				    exec, graph, 0);                                               \
+		return instantiated(                                                               \
+			KP_REAL(name, instantiate_function)(exec, graph, node, log, log_bytes),    \
+			exec, graph, 0);                                                           \
 	}                                                                                          \
 	KP_WRAPPER(name)
 INSTANTIATE(cuGraphInstantiate);
@@ -208,9 +208,9 @@ typedef CUresult(CUDAAPI *instantiate_params_function)(CUgraphExec *, CUgraph,
 	static CUresult CUDAAPI hook_##name(CUgraphExec *exec, CUgraph graph,                      \
 					    CUDA_GRAPH_INSTANTIATE_PARAMS *params)                 \
 	{                                                                                          \
-		return instantiated(KP_REAL(name, instantiate_params_function)(exec, graph,        \
-									       params),            \
-				    exec, graph, params ? params->flags : 0);                      \
+		return instantiated(                                                               \
+			KP_REAL(name, instantiate_params_function)(exec, graph, params), exec,     \
+			graph, params ? params->flags : 0);                                        \
 	}                                                                                          \
 	KP_WRAPPER(name)
 INSTANTIATE_PARAMS(cuGraphInstantiateWithParams);

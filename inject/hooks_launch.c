@@ -40,17 +40,17 @@ static CUresult counted(CUresult result, CUstream stream, bool per_thread)
 }
 
 typedef CUresult(CUDAAPI *launch_function)(CUfunction, unsigned, unsigned, unsigned, unsigned,
-					   unsigned, unsigned, unsigned, CUstream, void **, void **);
+					   unsigned, unsigned, unsigned, CUstream, void **,
+					   void **);
 #define LAUNCH(name, per_thread)                                                                   \
 	static CUresult CUDAAPI hook_##name(CUfunction function, unsigned grid_x, unsigned grid_y, \
 					    unsigned grid_z, unsigned block_x, unsigned block_y,   \
 					    unsigned block_z, unsigned shared_bytes,               \
 					    CUstream stream, void **parameters, void **extra)      \
 	{                                                                                          \
-		return counted(KP_REAL(name, launch_function)(function, grid_x, grid_y, grid_z,    \
-							      block_x, block_y, block_z,           \
-							      shared_bytes, stream, parameters,    \
-							      extra),                              \
+		return counted(KP_REAL(name, launch_function)(                                     \
+				       function, grid_x, grid_y, grid_z, block_x, block_y,         \
+				       block_z, shared_bytes, stream, parameters, extra),          \
 			       stream, per_thread);                                                \
 	}                                                                                          \
 	KP_WRAPPER(name)
@@ -62,8 +62,8 @@ typedef CUresult(CUDAAPI *launch_ex_function)(const CUlaunchConfig *, CUfunction
 	static CUresult CUDAAPI hook_##name(const CUlaunchConfig *config, CUfunction function,     \
 					    void **parameters, void **extra)                       \
 	{                                                                                          \
-		CUresult result = KP_REAL(name, launch_ex_function)(config, function, parameters,  \
-								    extra);                        \
+		CUresult result =                                                                  \
+			KP_REAL(name, launch_ex_function)(config, function, parameters, extra);    \
                                                                                                    \
 		return counted(result, config ? config->hStream : NULL, per_thread);               \
 	}                                                                                          \
@@ -110,7 +110,7 @@ static CUresult CUDAAPI hook_cuLaunchGridAsync(CUfunction function, int width, i
 					       CUstream stream)
 {
 	return counted(KP_REAL(cuLaunchGridAsync, launch_grid_async_function)(function, width,
-									     height, stream),
+									      height, stream),
 		       stream, false);
 }
 KP_WRAPPER(cuLaunchGridAsync);
@@ -157,10 +157,9 @@ typedef CUresult(CUDAAPI *begin_to_graph_function)(CUstream, CUgraph, const CUgr
 						   const CUgraphEdgeData *, size_t,
 						   CUstreamCaptureMode);
 #define BEGIN_TO_GRAPH(name)                                                                       \
-	static CUresult CUDAAPI hook_##name(CUstream stream, CUgraph graph,                        \
-					    const CUgraphNode *after,                              \
-					    const CUgraphEdgeData *edges, size_t count,            \
-					    CUstreamCaptureMode mode)                              \
+	static CUresult CUDAAPI hook_##name(                                                       \
+		CUstream stream, CUgraph graph, const CUgraphNode *after,                          \
+		const CUgraphEdgeData *edges, size_t count, CUstreamCaptureMode mode)              \
 	{                                                                                          \
 		return opened(KP_REAL(name, begin_to_graph_function)(stream, graph, after, edges,  \
 								     count, mode));                \

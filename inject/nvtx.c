@@ -44,7 +44,7 @@ static struct {
 	struct kp_intern names;
 	struct kp_range *closed; /* domain and name are numbers of `names` */
 	size_t closed_count, closed_capacity;
-	uint64_t refused; /* closed, but there was no room */
+	uint64_t refused;           /* closed, but there was no room */
 	struct open_range *started; /* by nvtxRangeStart: the id is the index plus one */
 	size_t started_count, started_capacity;
 	uint32_t *written; /* the writer's number of each name; worker only */
@@ -188,8 +188,8 @@ static int push(uint32_t domain, uint32_t name)
 {
 	struct stack *stack = get_stack();
 
-	if (!stack || !grow((void **)&stack->ranges, stack->count, &stack->capacity,
-			    sizeof(*stack->ranges)))
+	if (!stack ||
+	    !grow((void **)&stack->ranges, stack->count, &stack->capacity, sizeof(*stack->ranges)))
 		return NVTX_NO_PUSH_POP_TRACKING;
 	stack->ranges[stack->count++] = (struct open_range){kp_clock_now(), domain, name};
 	return (int)depth_below(stack, domain, stack->count - 1);
@@ -221,9 +221,8 @@ static nvtxRangeId_t start(uint32_t domain, uint32_t name)
 	nvtxRangeId_t id = 0;
 
 	pthread_mutex_lock(&nvtx.lock);
-	if (nvtx.started_count < KP_NVTX_LIMIT &&
-	    grow((void **)&nvtx.started, nvtx.started_count, &nvtx.started_capacity,
-		 sizeof(range))) {
+	if (nvtx.started_count < KP_NVTX_LIMIT && grow((void **)&nvtx.started, nvtx.started_count,
+						       &nvtx.started_capacity, sizeof(range))) {
 		nvtx.started[nvtx.started_count++] = range;
 		id = nvtx.started_count;
 	} else {
@@ -339,7 +338,10 @@ static const struct {
 	NvtxFunctionPointer function;
 } entries[] = {
 #define ENTRY(module, id, function)                                                                \
-	{NVTX_CB_MODULE_##module, NVTX_CBID_##module##_##id, (NvtxFunctionPointer)(function)}
+	{                                                                                          \
+		NVTX_CB_MODULE_##module, NVTX_CBID_##module##_##id,                                \
+			(NvtxFunctionPointer)(function)                                            \
+	}
 	ENTRY(CORE, RangePushEx, push_ex),
 	ENTRY(CORE, RangePushA, push_a),
 	ENTRY(CORE, RangePushW, push_w),
@@ -411,8 +413,8 @@ static void map_names(struct kp_writer *writer)
 	nvtx.written = grown;
 	while (nvtx.written_count < nvtx.names.count) {
 		size_t length;
-		const uint8_t *bytes = kp_intern_bytes(
-			&nvtx.names, (uint32_t)nvtx.written_count, &length);
+		const uint8_t *bytes =
+			kp_intern_bytes(&nvtx.names, (uint32_t)nvtx.written_count, &length);
 
 		if (kp_writer_intern(writer, (const char *)bytes, length,
 				     &nvtx.written[nvtx.written_count]) != KP_OK)

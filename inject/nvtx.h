@@ -1,6 +1,6 @@
 /*
- * NVTX ranges: this library is the NVTX injection (NVTX_INJECTION64_PATH), so that the program's own
- * annotations cost nothing more than a clock reading and a name lookup.
+ * NVTX ranges: this library is the NVTX injection (NVTX_INJECTION64_PATH), so that the program's
+ * own annotations cost nothing more than a clock reading and a name lookup.
  *
  * Ranges are kept in memory until the worker takes them; beyond KP_NVTX_LIMIT the newest are
  * dropped and counted, which happens only where no collector runs.

@@ -45,8 +45,8 @@ bool kp_output_check(struct kp_output *output)
 {
 	struct stat about;
 
-	if (output->fd >= 0 && fstat(output->fd, &about) == 0 &&
-	    about.st_dev == output->device && about.st_ino == output->inode)
+	if (output->fd >= 0 && fstat(output->fd, &about) == 0 && about.st_dev == output->device &&
+	    about.st_ino == output->inode)
 		return true;
 	/* Not ours any more: it is the program's, and stays as it is. */
 	return kp_output_open(output, output->path);

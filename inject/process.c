@@ -81,7 +81,8 @@ static bool process_start(uint64_t *out)
 	return true;
 }
 
-/* «NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.04  …»: the first word of digits, dots. */
+/* «NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.04  …»: the first word of digits, dots.
+ */
 static bool driver_release(char out[64])
 {
 	char text[512], *at, *rest;

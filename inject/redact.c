@@ -10,9 +10,9 @@
 
 /* A name that holds one of these words, as a whole between separators, names a secret. */
 static const char *const secret_words[] = {
-	"token", "secret", "password", "passwd", "pwd", "apikey", "api_key", "api-key",
-	"access_key", "access-key", "auth", "credential", "credentials", "private_key",
-	"private-key", "bearer",
+	"token",       "secret",      "password",    "passwd",     "pwd",  "apikey",
+	"api_key",     "api-key",     "access_key",  "access-key", "auth", "credential",
+	"credentials", "private_key", "private-key", "bearer",
 };
 
 /* Values that are secrets whatever their name: prefix and shortest length. */
@@ -20,7 +20,7 @@ static const struct {
 	const char *prefix;
 	size_t least;
 } secret_forms[] = {
-	{"sk-", 16}, {"hf_", 16}, {"ghp_", 20}, {"gho_", 20}, {"github_pat_", 20},
+	{"sk-", 16},    {"hf_", 16},  {"ghp_", 20},  {"gho_", 20},  {"github_pat_", 20},
 	{"glpat-", 16}, {"AKIA", 20}, {"xoxb-", 16}, {"xoxp-", 16}, {"eyJ", 40},
 };
 
@@ -90,8 +90,8 @@ bool kp_redact_argument(char *argument, size_t size, bool follows)
 		hide_from(argument, size, 0);
 		return false;
 	}
-	if (equals && (names_secret(argument, (size_t)(equals - argument)) ||
-		       has_secret_form(equals + 1))) {
+	if (equals &&
+	    (names_secret(argument, (size_t)(equals - argument)) || has_secret_form(equals + 1))) {
 		hide_from(argument, size, (size_t)(equals + 1 - argument));
 		return false;
 	}

@@ -2,9 +2,9 @@
  * The one mutable state of the injected library, and what its parts may ask of each other.
  *
  * Rules that hold for every file here: nothing exits, aborts, raises a signal or writes to the
- * program's streams; on trouble the collector turns itself off, counts what it missed and leaves one
- * line in the live mapping and in the trace. Nothing but kp_settings_read runs before the program's
- * first CUDA call. No lock is held while CUPTI, the driver or the loader is called.
+ * program's streams; on trouble the collector turns itself off, counts what it missed and leaves
+ * one line in the live mapping and in the trace. Nothing but kp_settings_read runs before the
+ * program's first CUDA call. No lock is held while CUPTI, the driver or the loader is called.
  */
 #ifndef KP_INJECT_STATE_H
 #define KP_INJECT_STATE_H
@@ -28,10 +28,10 @@ struct kp_settings {
 
 struct kp_inject {
 	struct kp_settings settings;
-	pid_t pid;               /* of the process that started the collector; others stay out */
-	uint64_t process;        /* random identity in the trace */
+	pid_t pid;                 /* of the process that started the collector; others stay out */
+	uint64_t process;          /* random identity in the trace */
 	struct kp_live_slot *slot; /* never NULL: a private one where there is no mapping */
-	_Atomic bool running;    /* the collector is on */
+	_Atomic bool running;      /* the collector is on */
 };
 
 extern struct kp_inject kp_inject;

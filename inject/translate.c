@@ -211,8 +211,9 @@ void kp_translate(struct kp_translator *translator, uint8_t *bytes, size_t valid
 	CUpti_Activity *record = NULL;
 	CUptiResult result;
 
-	while (valid_bytes && (result = translator->cupti->ActivityGetNextRecord(
-				       bytes, valid_bytes, &record)) != CUPTI_ERROR_MAX_LIMIT_REACHED) {
+	while (valid_bytes &&
+	       (result = translator->cupti->ActivityGetNextRecord(bytes, valid_bytes, &record)) !=
+		       CUPTI_ERROR_MAX_LIMIT_REACHED) {
 		if (result != CUPTI_SUCCESS) {
 			counts->records_unknown++; /* the rest of the buffer cannot be walked */
 			break;

@@ -6,7 +6,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* The header is copied as it is: kprof builds for little-endian machines, which all CUDA hosts are. */
+/* The header is copied as it is: kprof builds for little-endian machines, which all CUDA hosts are.
+ */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the trace format is little-endian");
 
 /* Below this, compressing costs more than it saves. */

@@ -26,7 +26,7 @@
 	X(PROCESS, 1, "fields of one process")                                                     \
 	X(DEVICE, 2, "fields of one device")                                                       \
 	X(CLOCK, 3, "fields of one pair of clock readings")                                        \
-	X(COUNTS, 4, "fields of one set of counts; later ones replace")                   \
+	X(COUNTS, 4, "fields of one set of counts; later ones replace")                            \
 	X(NOTE, 5, "fields of one message")                                                        \
 	X(END, 6, "fields of the end of a process")                                                \
 	X(STRINGS, 7, "interned strings, numbered on")                                             \
@@ -50,10 +50,10 @@ struct kp_chunk_header {
 	uint32_t stored_bytes; /* of the payload, as it stands in the file */
 	uint32_t raw_bytes;    /* of the payload, once decompressed */
 	uint32_t record_count;
-	uint32_t sequence; /* number of this chunk among those of its process, from 0 */
-	uint64_t process;  /* random identity */
-	uint64_t first_ns; /* smallest valid start in it; 0: none */
-	uint64_t last_ns;  /* largest valid end in it; 0: none */
+	uint32_t sequence;     /* number of this chunk among those of its process, from 0 */
+	uint64_t process;      /* random identity */
+	uint64_t first_ns;     /* smallest valid start in it; 0: none */
+	uint64_t last_ns;      /* largest valid end in it; 0: none */
 	uint64_t payload_hash; /* XXH3-64 of the stored payload */
 	uint64_t header_hash;  /* XXH3-64 of the 56 bytes before */
 };
@@ -66,7 +66,8 @@ bool kp_chunk_parse(const uint8_t bytes[KP_CHUNK_HEADER_BYTES], struct kp_chunk_
 /*
  * Seals a payload: compresses it where that helps (`compressor` is a ZSTD_CCtx, NULL: never), fills
  * in lengths and checksums, and leaves header and stored payload in `out`. The caller has set kind,
- * record_count, sequence, process, first_ns and last_ns. Errors: KP_NO_MEMORY, KP_INVALID (too big).
+ * record_count, sequence, process, first_ns and last_ns. Errors: KP_NO_MEMORY, KP_INVALID (too
+ * big).
  */
 enum kp_status kp_chunk_seal(struct kp_chunk_header *header, const struct kp_buffer *payload,
 			     void *compressor, struct kp_buffer *out);

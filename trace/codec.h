@@ -2,7 +2,8 @@
  * Bytes in and out: a growing buffer, little-endian integers, LEB128 varints and zigzag.
  *
  * A buffer that could not grow remembers it in `failed` and ignores further appends, so that
- * encoders check once, at the end. A cursor never reads past its end: it sets `failed` and yields 0.
+ * encoders check once, at the end. A cursor never reads past its end: it sets `failed` and yields
+ * 0.
  */
 #ifndef KP_TRACE_CODEC_H
 #define KP_TRACE_CODEC_H

@@ -237,8 +237,8 @@ GET_LANE_COLUMN(CORRELATION, correlation, uint32_t)
 GET_LANE_COLUMN(GRAPH_NODE, graph_node, uint64_t)
 GET_LANE_COLUMN(GRAPH, graph, uint32_t)
 
-void kp_columns_put_launches(const struct kp_launch *launches, size_t count,
-			     struct kp_lanes *lanes, struct kp_buffer *out)
+void kp_columns_put_launches(const struct kp_launch *launches, size_t count, struct kp_lanes *lanes,
+			     struct kp_buffer *out)
 {
 	kp_lanes_reset(lanes, count ? launches[0].start_ns : 0);
 	put_configs(launches, count, out);
@@ -255,7 +255,7 @@ static void get_configs(struct kp_cursor *column, size_t count, const struct kp_
 	for (size_t i = 0; i < count; i++) {
 		uint64_t config = kp_cursor_varint(column);
 
-		if (config >= lanes->config_count) {
+		if (config >= lanes->config_count || lanes->lane_of[config] == KP_NO_LANE) {
 			column->failed = true;
 			return;
 		}

@@ -46,8 +46,8 @@
 	X(6, depth)
 
 /* Appends `count` launches, which are in order of start; configurations are known to `lanes`. */
-void kp_columns_put_launches(const struct kp_launch *launches, size_t count,
-			     struct kp_lanes *lanes, struct kp_buffer *out);
+void kp_columns_put_launches(const struct kp_launch *launches, size_t count, struct kp_lanes *lanes,
+			     struct kp_buffer *out);
 void kp_columns_put_memops(const struct kp_memop *memops, size_t count, struct kp_buffer *out);
 void kp_columns_put_ranges(const struct kp_range *ranges, size_t count, struct kp_buffer *out);
 

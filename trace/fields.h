@@ -8,64 +8,64 @@
 #ifndef KP_TRACE_FIELDS_H
 #define KP_TRACE_FIELDS_H
 
-#define KP_PROCESS_FIELDS(F) \
-	F(1, U64, pid) \
-	F(2, U64, parent_pid) \
-	F(3, TEXT, host) \
-	F(4, TEXT, command) /* arguments joined by one space, secrets redacted */ \
-	F(5, TEXT, executable) /* path of /proc/self/exe */ \
-	F(6, U64, start_ns) /* when the collector started, on the trace's clock */ \
-	F(7, TEXT, kprof_version) \
-	F(8, U64, driver_version) /* cuDriverGetVersion: 1000 * major + 10 * minor */ \
-	F(9, U64, cupti_version) /* cuptiGetVersion, CUPTI API version */ \
-	F(10, TEXT, cupti_path) \
-	F(11, TEXT, rank) /* RANK, SLURM_PROCID, …: the first that is set */ \
-	F(12, TEXT, driver_name) /* NVIDIA kernel driver release, as in 580.159.04 */ \
+#define KP_PROCESS_FIELDS(F)                                                                       \
+	F(1, U64, pid)                                                                             \
+	F(2, U64, parent_pid)                                                                      \
+	F(3, TEXT, host)                                                                           \
+	F(4, TEXT, command)    /* arguments joined by one space, secrets redacted */               \
+	F(5, TEXT, executable) /* path of /proc/self/exe */                                        \
+	F(6, U64, start_ns)    /* when the collector started, on the trace's clock */              \
+	F(7, TEXT, kprof_version)                                                                  \
+	F(8, U64, driver_version) /* cuDriverGetVersion: 1000 * major + 10 * minor */              \
+	F(9, U64, cupti_version)  /* cuptiGetVersion, CUPTI API version */                         \
+	F(10, TEXT, cupti_path)                                                                    \
+	F(11, TEXT, rank)            /* RANK, SLURM_PROCID, …: the first that is set */          \
+	F(12, TEXT, driver_name)     /* NVIDIA kernel driver release, as in 580.159.04 */          \
 	F(13, U64, process_start_ns) /* when the process itself started, on the trace's clock */
 
-#define KP_DEVICE_FIELDS(F) \
-	F(1, U64, device) /* CUDA ordinal in this process */ \
-	F(2, TEXT, name) \
-	F(3, TEXT, uuid) \
-	F(4, U64, compute_major) \
-	F(5, U64, compute_minor) \
-	F(6, U64, sm_count) \
-	F(7, U64, sm_clock_khz) /* maximum */ \
-	F(8, U64, memory_clock_khz) /* maximum */ \
-	F(9, U64, memory_bus_bits) \
-	F(10, U64, memory_bytes) \
-	F(11, U64, l2_bytes) \
-	F(12, U64, threads_per_sm) \
-	F(13, U64, registers_per_sm) \
-	F(14, U64, shared_bytes_per_sm) \
-	F(15, TEXT, pci) /* domain:bus:device */ \
-	F(16, U64, blocks_per_sm) \
+#define KP_DEVICE_FIELDS(F)                                                                        \
+	F(1, U64, device) /* CUDA ordinal in this process */                                       \
+	F(2, TEXT, name)                                                                           \
+	F(3, TEXT, uuid)                                                                           \
+	F(4, U64, compute_major)                                                                   \
+	F(5, U64, compute_minor)                                                                   \
+	F(6, U64, sm_count)                                                                        \
+	F(7, U64, sm_clock_khz)     /* maximum */                                                  \
+	F(8, U64, memory_clock_khz) /* maximum */                                                  \
+	F(9, U64, memory_bus_bits)                                                                 \
+	F(10, U64, memory_bytes)                                                                   \
+	F(11, U64, l2_bytes)                                                                       \
+	F(12, U64, threads_per_sm)                                                                 \
+	F(13, U64, registers_per_sm)                                                               \
+	F(14, U64, shared_bytes_per_sm)                                                            \
+	F(15, TEXT, pci) /* domain:bus:device */                                                   \
+	F(16, U64, blocks_per_sm)                                                                  \
 	F(17, U64, mig) /* 1: this is a MIG slice */
 
-#define KP_CLOCK_FIELDS(F) \
-	F(1, U64, monotonic_ns) /* the trace's clock */ \
-	F(2, U64, realtime_ns) /* the same instant, CLOCK_REALTIME */
+#define KP_CLOCK_FIELDS(F)                                                                         \
+	F(1, U64, monotonic_ns) /* the trace's clock */                                            \
+	F(2, U64, realtime_ns)  /* the same instant, CLOCK_REALTIME */
 
-#define KP_COUNTS_FIELDS(F) \
-	F(1, U64, kernels_issued) /* launches seen at the driver's door, graph nodes included */ \
-	F(2, U64, kernels_recorded) /* kernel records that CUPTI delivered */ \
-	F(3, U64, records_dropped) /* records that CUPTI says it dropped */ \
-	F(4, U64, kernels_invalid) /* delivered with impossible times (counted in recorded) */ \
-	F(5, U64, kernels_untimed) /* delivered with no times (counted in recorded) */ \
-	F(6, U64, kernels_unwritten) /* delivered, but the trace could not be written */ \
-	F(7, U64, memops_recorded) /* memory copies and sets that CUPTI delivered */ \
-	F(8, U64, memops_unwritten) \
-	F(9, U64, ranges_recorded) \
-	F(10, U64, ranges_unwritten) \
-	F(11, U64, write_errno) /* the first error of a write to the trace */ \
+#define KP_COUNTS_FIELDS(F)                                                                        \
+	F(1, U64, kernels_issued)   /* launches seen at the driver's door, graph nodes included */ \
+	F(2, U64, kernels_recorded) /* kernel records that CUPTI delivered */                      \
+	F(3, U64, records_dropped)  /* records that CUPTI says it dropped */                       \
+	F(4, U64, kernels_invalid)  /* delivered with impossible times (counted in recorded) */    \
+	F(5, U64, kernels_untimed)  /* delivered with no times (counted in recorded) */            \
+	F(6, U64, kernels_unwritten) /* delivered, but the trace could not be written */           \
+	F(7, U64, memops_recorded)   /* memory copies and sets that CUPTI delivered */             \
+	F(8, U64, memops_unwritten)                                                                \
+	F(9, U64, ranges_recorded)                                                                 \
+	F(10, U64, ranges_unwritten)                                                               \
+	F(11, U64, write_errno)     /* the first error of a write to the trace */                  \
 	F(12, U64, records_unknown) /* CUPTI records of a kind or size that kprof cannot read */
 
-#define KP_NOTE_FIELDS(F) \
-	F(1, U64, level) /* enum kp_note_level */ \
+#define KP_NOTE_FIELDS(F)                                                                          \
+	F(1, U64, level) /* enum kp_note_level */                                                  \
 	F(2, TEXT, text) /* one sentence with the remedy */
 
-#define KP_END_FIELDS(F) \
-	F(1, U64, end_ns) /* on the trace's clock */ \
+#define KP_END_FIELDS(F)                                                                           \
+	F(1, U64, end_ns) /* on the trace's clock */                                               \
 	F(2, U64, forced) /* 1: kernels were still running; their records are untimed */
 
 #endif

@@ -11,7 +11,7 @@ struct field {
 
 struct kp_fieldset {
 	const struct field *fields; /* the index of a field is its bit in `has` */
-	size_t count;
+	size_t count, size;
 };
 
 /* Every record begins with its `has`. */
@@ -20,7 +20,8 @@ struct kp_fieldset {
 	_Static_assert(offsetof(struct struct_name, has) == 0, "has comes first");                 \
 	_Static_assert(sizeof(name##_fields) / sizeof(name##_fields[0]) <= 64, "bits of has");     \
 	const struct kp_fieldset kp_##name##_fieldset = {                                          \
-		name##_fields, sizeof(name##_fields) / sizeof(name##_fields[0])}
+		name##_fields, sizeof(name##_fields) / sizeof(name##_fields[0]),                   \
+		sizeof(struct struct_name)}
 
 #define PROCESS_ROW(key, type, name) {key, TYPE_##type, offsetof(struct kp_process_info, name)},
 #define DEVICE_ROW(key, type, name) {key, TYPE_##type, offsetof(struct kp_device_info, name)},
@@ -84,8 +85,19 @@ static enum kp_status decode_field(const struct field *field, struct kp_cursor *
 	return text->bytes ? KP_OK : KP_NO_MEMORY;
 }
 
-enum kp_status kp_fieldset_decode(const struct kp_fieldset *layout, struct kp_cursor *cursor,
-				  struct kp_arena *arena, void *record)
+/* Room for a record of any kind. */
+union any_record {
+	uint64_t has;
+	struct kp_process_info process;
+	struct kp_device_info device;
+	struct kp_clock_info clock;
+	struct kp_counts counts;
+	struct kp_note note;
+	struct kp_end end;
+};
+
+static enum kp_status decode_fields(const struct kp_fieldset *layout, struct kp_cursor *cursor,
+				    struct kp_arena *arena, union any_record *record)
 {
 	while (kp_cursor_left(cursor)) {
 		uint64_t key = kp_cursor_varint(cursor);
@@ -103,8 +115,21 @@ enum kp_status kp_fieldset_decode(const struct kp_fieldset *layout, struct kp_cu
 			status = decode_field(field, &value, arena, (char *)record + field->offset);
 			if (status != KP_OK)
 				return status;
-			*(uint64_t *)record |= 1ULL << i;
+			record->has |= 1ULL << i;
 		}
 	}
 	return KP_OK;
+}
+
+enum kp_status kp_fieldset_decode(const struct kp_fieldset *layout, struct kp_cursor *cursor,
+				  struct kp_arena *arena, void *record)
+{
+	union any_record decoded;
+	enum kp_status status;
+
+	memcpy(&decoded, record, layout->size);
+	status = decode_fields(layout, cursor, arena, &decoded);
+	if (status == KP_OK)
+		memcpy(record, &decoded, layout->size);
+	return status;
 }

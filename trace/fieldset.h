@@ -22,7 +22,7 @@ void kp_fieldset_encode(const struct kp_fieldset *layout, const void *record,
 			struct kp_buffer *out);
 /*
  * Reads a whole payload into `record`: fields that it holds replace those of `record`, the others
- * stay. Text goes to `arena`.
+ * stay. Text goes to `arena`. A damaged payload leaves `record` as it is.
  * Errors: KP_CORRUPT, KP_NO_MEMORY.
  */
 enum kp_status kp_fieldset_decode(const struct kp_fieldset *layout, struct kp_cursor *cursor,

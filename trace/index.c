@@ -155,7 +155,7 @@ static enum kp_status scan_file(struct kp_index *index, struct scan *scan)
 
 	while (status == KP_OK && at < scan->size) {
 		struct kp_index_entry entry = {.file = scan->file};
-		uint64_t next;
+		uint64_t next = scan->size;
 		bool found;
 
 		status = header_at(scan, at, &entry.header, &found);
@@ -166,6 +166,8 @@ static enum kp_status scan_file(struct kp_index *index, struct scan *scan)
 			status = after_chunk(scan, index, &entry, &next);
 		} else {
 			status = find_header(scan, at + 1, &next);
+			if (status != KP_OK)
+				break;
 			index->damage.damaged_bytes += next - at;
 			index->damage.torn_tail |= next == scan->size;
 		}

@@ -1,9 +1,9 @@
 /*
  * The index of a trace's files: where each chunk stands, by its header alone.
  *
- * Scanning trusts a header whose checksum fits, and goes on where the header says the chunk ends. If
- * no header stands there, the chunk is taken as torn and the scan looks for the next header byte by
- * byte, so that one broken write in the middle of a file costs one chunk.
+ * Scanning trusts a header whose checksum fits, and goes on where the header says the chunk ends.
+ * If no header stands there, the chunk is taken as torn and the scan looks for the next header byte
+ * by byte, so that one broken write in the middle of a file costs one chunk.
  */
 #ifndef KP_TRACE_INDEX_H
 #define KP_TRACE_INDEX_H

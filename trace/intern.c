@@ -51,6 +51,30 @@ static bool same(const struct kp_intern *table, const struct kp_intern_entry *en
 	       (length == 0 || memcmp(table->pool.bytes + entry->offset, bytes, length) == 0);
 }
 
+/* The slot that holds the bytes, or the free one in which they belong. */
+static size_t find_slot(const struct kp_intern *table, uint64_t hash, const void *bytes,
+			size_t length)
+{
+	size_t at = hash & (table->slot_count - 1);
+
+	while (table->slots[at] &&
+	       !same(table, &table->entries[table->slots[at] - 1], hash, bytes, length))
+		at = (at + 1) & (table->slot_count - 1);
+	return at;
+}
+
+bool kp_intern_find(const struct kp_intern *table, const void *bytes, size_t length,
+		    uint32_t *number)
+{
+	uint32_t slot;
+
+	if (!table->slot_count)
+		return false;
+	slot = table->slots[find_slot(table, XXH3_64bits(bytes, length), bytes, length)];
+	*number = slot - 1;
+	return slot != 0;
+}
+
 enum kp_status kp_intern_put(struct kp_intern *table, const void *bytes, size_t length,
 			     uint32_t *number, bool *added)
 {
@@ -59,16 +83,12 @@ enum kp_status kp_intern_put(struct kp_intern *table, const void *bytes, size_t 
 
 	if ((table->count + 1) * 2 > table->slot_count && !grow_slots(table))
 		return KP_NO_MEMORY;
-	for (at = hash & (table->slot_count - 1); table->slots[at];
-	     at = (at + 1) & (table->slot_count - 1)) {
-		uint32_t found = table->slots[at] - 1;
-
-		if (same(table, &table->entries[found], hash, bytes, length)) {
-			*number = found;
-			if (added)
-				*added = false;
-			return KP_OK;
-		}
+	at = find_slot(table, hash, bytes, length);
+	if (added)
+		*added = !table->slots[at];
+	if (table->slots[at]) {
+		*number = table->slots[at] - 1;
+		return KP_OK;
 	}
 	if (table->count == UINT32_MAX - 1 ||
 	    (table->count == table->capacity && !grow_entries(table)) ||
@@ -81,8 +101,6 @@ enum kp_status kp_intern_put(struct kp_intern *table, const void *bytes, size_t 
 	kp_buffer_put(&table->pool, "", 1);
 	*number = (uint32_t)table->count++;
 	table->slots[at] = *number + 1;
-	if (added)
-		*added = true;
 	return KP_OK;
 }
 

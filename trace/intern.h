@@ -23,6 +23,9 @@ struct kp_intern {
 /* The number of `bytes`; *added (may be NULL) says whether they are new. Errors: KP_NO_MEMORY. */
 enum kp_status kp_intern_put(struct kp_intern *table, const void *bytes, size_t length,
 			     uint32_t *number, bool *added);
+/* Whether `bytes` are in the table, and their number. */
+bool kp_intern_find(const struct kp_intern *table, const void *bytes, size_t length,
+		    uint32_t *number);
 /* The bytes of a number below count. */
 const uint8_t *kp_intern_bytes(const struct kp_intern *table, uint32_t number, size_t *length);
 void kp_intern_fini(struct kp_intern *table);

@@ -34,15 +34,18 @@ static bool grow_lanes(struct kp_lanes *lanes)
 
 enum kp_status kp_lanes_add(struct kp_lanes *lanes, const struct kp_launch_config *config)
 {
-	const uint32_t identity[3] = {config->device, config->context, config->stream};
-	uint32_t lane;
-	enum kp_status status;
+	uint32_t lane = KP_NO_LANE;
+	enum kp_status status = KP_OK;
 
 	if (lanes->config_count == lanes->config_capacity && !grow_configs(lanes))
 		return KP_NO_MEMORY;
 	if (lanes->identities.count == lanes->lane_capacity && !grow_lanes(lanes))
 		return KP_NO_MEMORY;
-	status = kp_intern_put(&lanes->identities, identity, sizeof(identity), &lane, NULL);
+	if (config) {
+		const uint32_t identity[3] = {config->device, config->context, config->stream};
+
+		status = kp_intern_put(&lanes->identities, identity, sizeof(identity), &lane, NULL);
+	}
 	if (status != KP_OK)
 		return status;
 	lanes->lane_of[lanes->config_count] = lane;

@@ -17,16 +17,18 @@ struct kp_lane {
 	uint32_t correlation, graph;
 };
 
+#define KP_NO_LANE UINT32_MAX
+
 struct kp_lanes {
 	struct kp_intern identities; /* lane number by (device, context, stream) */
 	struct kp_lane *lanes;
 	size_t lane_capacity;
-	uint32_t *lane_of;      /* by configuration */
+	uint32_t *lane_of;       /* by configuration; KP_NO_LANE: the configuration was lost */
 	uint64_t *last_duration; /* by configuration */
 	size_t config_count, config_capacity;
 };
 
-/* Adds the next configuration. Errors: KP_NO_MEMORY. */
+/* Adds the next configuration, NULL for one that was lost. Errors: KP_NO_MEMORY. */
 enum kp_status kp_lanes_add(struct kp_lanes *lanes, const struct kp_launch_config *config);
 /* Forgets all launches: every lane ends at base_ns, every duration is 0. */
 void kp_lanes_reset(struct kp_lanes *lanes, uint64_t base_ns);

@@ -181,6 +181,10 @@ static enum kp_status sort_chunks(struct kp_reader *reader)
 			continue;
 		}
 		status = number_chunk(reader, &entry->header);
+		if (status == KP_CORRUPT) { /* of one process too many */
+			count_damaged(&reader->found, &entry->header);
+			continue;
+		}
 		if (status == KP_OK && is_batch(entry->header.kind))
 			reader->batches[reader->batch_count++] = i;
 		else if (status == KP_OK)
@@ -238,8 +242,8 @@ enum kp_status kp_reader_open(const char *const *paths, size_t count, struct kp_
 		return status;
 	}
 	if (reader->batch_count)
-		qsort_r(reader->batches, reader->batch_count, sizeof(*reader->batches),
-			by_first_ns, reader->index.entries);
+		qsort_r(reader->batches, reader->batch_count, sizeof(*reader->batches), by_first_ns,
+			reader->index.entries);
 	*out = reader;
 	return KP_OK;
 }
@@ -361,9 +365,10 @@ enum kp_status kp_reader_next(struct kp_reader *reader, struct kp_event *out)
 		struct kp_cursor payload;
 		enum kp_status status;
 
-		out->watermark_ns = reader->next_batch == reader->batch_count
-					    ? UINT64_MAX
-					    : entries[reader->batches[reader->next_batch]].header.first_ns;
+		out->watermark_ns =
+			reader->next_batch == reader->batch_count
+				? UINT64_MAX
+				: entries[reader->batches[reader->next_batch]].header.first_ns;
 		status = kp_tables_process(&reader->tables, entry->header.process, &process);
 		if (status == KP_OK)
 			status = load(reader, entry, &payload);

@@ -58,20 +58,21 @@ struct kp_damage {
 	uint64_t damaged_bytes;  /* skipped between good chunks, a torn tail included */
 	uint64_t missing_chunks; /* gaps in a process's numbering */
 	uint64_t unknown_chunks; /* of a kind or major version that this kprof does not know */
-	uint64_t lost_launches;  /* launches that readable headers promise but that are unreadable */
-	bool torn_tail;          /* a file ends within a chunk */
+	uint64_t lost_launches; /* launches that readable headers promise but that are unreadable */
+	bool torn_tail;         /* a file ends within a chunk */
 };
 
 /*
- * Opens `count` files as one trace. On failure *out is NULL and *bad the index of the file at fault.
- * Errors: KP_NOT_FOUND, KP_IO (errno), KP_EMPTY, KP_NOT_A_TRACE, KP_NOT_SEEKABLE, KP_NEWER,
+ * Opens `count` files as one trace. On failure *out is NULL and *bad the index of the file at
+ * fault. Errors: KP_NOT_FOUND, KP_IO (errno), KP_EMPTY, KP_NOT_A_TRACE, KP_NOT_SEEKABLE, KP_NEWER,
  * KP_CORRUPT (begins as a trace, but no chunk is readable), KP_NO_MEMORY.
  */
 enum kp_status kp_reader_open(const char *const *paths, size_t count, struct kp_reader **out,
 			      size_t *bad);
 void kp_reader_close(struct kp_reader *reader);
 
-/* The next batch; borrowed until the next call. KP_END after the last. Errors: KP_NO_MEMORY, KP_IO. */
+/* The next batch; borrowed until the next call. KP_END after the last. Errors: KP_NO_MEMORY, KP_IO.
+ */
 enum kp_status kp_reader_next(struct kp_reader *reader, struct kp_event *out);
 /* Starts again with the first batch. */
 void kp_reader_rewind(struct kp_reader *reader);

@@ -65,7 +65,7 @@ struct kp_end {
 
 /* Whether a field was measured; set one (the fields of a record are plain members). */
 #define KP_HAS(record, RECORD, field) (((record)->has >> KP_##RECORD##_##field) & 1U)
-#define KP_SET(record, RECORD, field, value)                                   \
+#define KP_SET(record, RECORD, field, value)                                                       \
 	((record)->field = (value), (record)->has |= 1ULL << KP_##RECORD##_##field)
 
 enum kp_note_level { KP_NOTE_INFO = 0, KP_NOTE_WARNING = 1, KP_NOTE_ERROR = 2 };
@@ -123,16 +123,19 @@ struct kp_range {
 	uint32_t thread; /* system thread id */
 	uint32_t domain; /* interned string; the default domain is the empty string */
 	uint32_t name;   /* interned string */
-	uint32_t depth;  /* 0: outermost of its thread and domain; ranges of start/end pairs: UINT32_MAX */
+	uint32_t depth;  /* 0: outermost of its thread and domain; ranges of start/end pairs:
+			    UINT32_MAX */
 };
 
 enum kp_time_quality {
 	KP_TIME_VALID,
-	KP_TIME_UNTIMED, /* start = end = 0: CUPTI could not time it; or end = 0: it was still running */
+	KP_TIME_UNTIMED, /* start = end = 0: CUPTI could not time it; or end = 0: it was still
+			    running */
 	KP_TIME_INVALID  /* end before start, or outside what a run can last */
 };
 
-/* The latest time that is believed: 2^62 ns, 146 years. Sentinels such as UINT64_MAX lie above it. */
+/* The latest time that is believed: 2^62 ns, 146 years. Sentinels such as UINT64_MAX lie above it.
+ */
 #define KP_TIME_MAX_NS (1ULL << 62)
 /* The longest duration that is believed: 30 days. */
 #define KP_DURATION_MAX_NS (30ULL * 24 * 3600 * 1000000000ULL)

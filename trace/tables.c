@@ -5,6 +5,11 @@
 
 #include "trace/fieldset.h"
 
+/* What the index and the allocator add to a process, about. */
+#define PROCESS_OVERHEAD_BYTES 128
+/* So many entries of a table may be missing in front of a chunk: more than a chunk can hold. */
+#define MAX_MISSING KP_CHUNK_MAX_RECORDS
+
 static const struct kp_text lost_name = {"(lost name)", sizeof("(lost name)") - 1};
 
 enum kp_status kp_tables_init(struct kp_tables *tables, size_t budget_bytes)
@@ -65,21 +70,28 @@ enum kp_status kp_tables_process(struct kp_tables *tables, uint64_t process,
 	enum kp_status status;
 
 	*out = NULL;
-	if (!grow((void **)&tables->processes, tables->count, &tables->capacity,
-		  sizeof(struct kp_process_tables *)))
-		return KP_NO_MEMORY;
-	status = kp_intern_put(&tables->identities, &process, sizeof(process), &index, NULL);
-	if (status != KP_OK)
-		return status;
-	if (index == tables->count) {
-		created = calloc(1, sizeof(*created));
-		if (!created)
-			return KP_NO_MEMORY;
-		created->public.id = process;
-		created->public.index = index;
-		tables->processes[tables->count++] = created;
+	if (kp_intern_find(&tables->identities, &process, sizeof(process), &index)) {
+		*out = tables->processes[index];
+		return KP_OK;
 	}
-	*out = tables->processes[index];
+	if (!spend(tables, sizeof(*created) + PROCESS_OVERHEAD_BYTES))
+		return KP_CORRUPT;
+	created = calloc(1, sizeof(*created));
+	if (!created)
+		return KP_NO_MEMORY;
+	status = KP_NO_MEMORY;
+	if (grow((void **)&tables->processes, tables->count, &tables->capacity,
+		 sizeof(struct kp_process_tables *)))
+		status =
+			kp_intern_put(&tables->identities, &process, sizeof(process), &index, NULL);
+	if (status != KP_OK) {
+		free(created);
+		return status;
+	}
+	created->public.id = process;
+	created->public.index = index;
+	tables->processes[tables->count++] = created;
+	*out = created;
 	return KP_OK;
 }
 
@@ -100,6 +112,7 @@ static enum kp_status add_string(struct kp_tables *tables, struct kp_process_tab
 	return KP_OK;
 }
 
+/* Adds one configuration; NULL: it was lost, and no launch can refer to it. */
 static enum kp_status add_config(struct kp_tables *tables, struct kp_process_tables *process,
 				 const struct kp_launch_config *config)
 {
@@ -110,15 +123,16 @@ static enum kp_status add_config(struct kp_tables *tables, struct kp_process_tab
 	if (!grow((void **)&process->configs, public->config_count, &process->config_capacity,
 		  sizeof(*config)))
 		return KP_NO_MEMORY;
-	process->configs[public->config_count++] = *config;
+	process->configs[public->config_count++] =
+		config ? *config : (struct kp_launch_config){.name = UINT32_MAX};
 	public->configs = process->configs;
 	return kp_lanes_add(&process->lanes, config);
 }
 
 /*
- * Where a table chunk begins: *skip says how many of its entries are known already (a chunk that was
- * written again after a failure). A chunk that begins beyond the table's end means that entries were
- * lost; strings are filled up with a placeholder, configurations cannot be.
+ * Where a table chunk begins: *skip says how many of its entries are known already (a chunk that
+ * was written again after a failure). A chunk that begins beyond the table's end means that
+ * *missing entries were lost; placeholders stand for them.
  */
 static enum kp_status table_begin(struct kp_cursor *payload, size_t known, size_t *missing,
 				  size_t *skip)
@@ -129,15 +143,14 @@ static enum kp_status table_begin(struct kp_cursor *payload, size_t known, size_
 		return KP_CORRUPT;
 	*missing = first > known ? first - known : 0;
 	*skip = first < known ? known - first : 0;
-	return KP_OK;
+	return *missing > MAX_MISSING ? KP_CORRUPT : KP_OK;
 }
 
 static enum kp_status add_strings(struct kp_tables *tables, struct kp_process_tables *process,
 				  size_t count, struct kp_cursor *payload)
 {
 	size_t missing, skip;
-	enum kp_status status =
-		table_begin(payload, process->public.string_count, &missing, &skip);
+	enum kp_status status = table_begin(payload, process->public.string_count, &missing, &skip);
 
 	for (size_t i = 0; status == KP_OK && i < missing; i++)
 		status = add_string(tables, process, &lost_name);
@@ -161,11 +174,10 @@ static enum kp_status add_configs(struct kp_tables *tables, struct kp_process_ta
 				  size_t count, struct kp_cursor *payload)
 {
 	size_t missing, skip;
-	enum kp_status status =
-		table_begin(payload, process->public.config_count, &missing, &skip);
+	enum kp_status status = table_begin(payload, process->public.config_count, &missing, &skip);
 
-	if (status == KP_OK && missing)
-		return KP_CORRUPT;
+	for (size_t i = 0; status == KP_OK && i < missing; i++)
+		status = add_config(tables, process, NULL);
 	for (size_t i = 0; status == KP_OK && i < count; i++) {
 		struct kp_cursor bytes = kp_cursor_take(payload, kp_cursor_varint(payload));
 		struct kp_launch_config config = {0};
@@ -185,55 +197,59 @@ static enum kp_status add_configs(struct kp_tables *tables, struct kp_process_ta
 
 /* ---- fields ---- */
 
-/* A later record completes an earlier one; so do counts. */
-static enum kp_status add_process(struct kp_tables *tables, struct kp_process_tables *process,
-				  struct kp_cursor *payload)
+/* `record` holds what is known so far: a later record of a process completes an earlier one. */
+static enum kp_status decode(struct kp_tables *tables, const struct kp_fieldset *layout,
+			     struct kp_cursor *payload, void *record)
 {
-	return kp_fieldset_decode(&kp_process_fieldset, payload, tables->arena,
-				  &process->public.info);
+	return kp_fieldset_decode(layout, payload, tables->arena, record);
 }
 
 static enum kp_status add_device(struct kp_tables *tables, struct kp_process_tables *process,
 				 struct kp_cursor *payload)
 {
 	struct kp_process *public = &process->public;
+	struct kp_device_info device = {0};
+	enum kp_status status = decode(tables, &kp_device_fieldset, payload, &device);
 
-	if (!spend(tables, sizeof(*process->devices)))
+	if (status != KP_OK)
+		return status;
+	if (!spend(tables, sizeof(device)))
 		return KP_CORRUPT;
 	if (!grow((void **)&process->devices, public->device_count, &process->device_capacity,
-		  sizeof(*process->devices)))
+		  sizeof(device)))
 		return KP_NO_MEMORY;
 	public->devices = process->devices;
-	process->devices[public->device_count] = (struct kp_device_info){0};
-	return kp_fieldset_decode(&kp_device_fieldset, payload, tables->arena,
-				  &process->devices[public->device_count++]);
+	process->devices[public->device_count++] = device;
+	return KP_OK;
 }
 
 static enum kp_status add_note(struct kp_tables *tables, struct kp_process_tables *process,
 			       struct kp_cursor *payload)
 {
 	struct kp_process *public = &process->public;
+	struct kp_note note = {0};
+	enum kp_status status = decode(tables, &kp_note_fieldset, payload, &note);
 
-	if (!spend(tables, sizeof(*process->notes)))
+	if (status != KP_OK)
+		return status;
+	if (!spend(tables, sizeof(note)))
 		return KP_CORRUPT;
 	if (!grow((void **)&process->notes, public->note_count, &process->note_capacity,
-		  sizeof(*process->notes)))
+		  sizeof(note)))
 		return KP_NO_MEMORY;
 	public->notes = process->notes;
-	process->notes[public->note_count] = (struct kp_note){0};
-	return kp_fieldset_decode(&kp_note_fieldset, payload, tables->arena,
-				  &process->notes[public->note_count++]);
+	process->notes[public->note_count++] = note;
+	return KP_OK;
 }
 
 static enum kp_status add_clock(struct kp_tables *tables, struct kp_process_tables *process,
 				struct kp_cursor *payload)
 {
 	struct kp_process *public = &process->public;
-	enum kp_status status = kp_fieldset_decode(&kp_clock_fieldset, payload, tables->arena,
-						   &public->last_clock);
+	enum kp_status status = decode(tables, &kp_clock_fieldset, payload, &public->last_clock);
 
 	if (status == KP_OK && !public->first_clock.has)
-		public->first_clock = public->last_clock;
+	public->first_clock = public->last_clock;
 	return status;
 }
 
@@ -249,19 +265,17 @@ enum kp_status kp_tables_add(struct kp_tables *tables, const struct kp_chunk_hea
 		return KP_CORRUPT;
 	switch ((enum kp_chunk_kind)header->kind) {
 	case KP_CHUNK_PROCESS:
-		return add_process(tables, process, payload);
+		return decode(tables, &kp_process_fieldset, payload, &process->public.info);
 	case KP_CHUNK_DEVICE:
 		return add_device(tables, process, payload);
 	case KP_CHUNK_CLOCK:
 		return add_clock(tables, process, payload);
 	case KP_CHUNK_COUNTS:
-		return kp_fieldset_decode(&kp_counts_fieldset, payload, tables->arena,
-					  &process->public.counts);
+		return decode(tables, &kp_counts_fieldset, payload, &process->public.counts);
 	case KP_CHUNK_NOTE:
 		return add_note(tables, process, payload);
 	case KP_CHUNK_END:
-		return kp_fieldset_decode(&kp_end_fieldset, payload, tables->arena,
-					  &process->public.end);
+		return decode(tables, &kp_end_fieldset, payload, &process->public.end);
 	case KP_CHUNK_STRINGS:
 		return add_strings(tables, process, header->record_count, payload);
 	case KP_CHUNK_CONFIGS:

@@ -35,7 +35,10 @@ struct kp_tables {
 enum kp_status kp_tables_init(struct kp_tables *tables, size_t budget_bytes);
 void kp_tables_fini(struct kp_tables *tables);
 
-/* The tables of a process, created at its first chunk. Errors: KP_NO_MEMORY. */
+/*
+ * The tables of a process, created at its first chunk. Errors: KP_NO_MEMORY, KP_CORRUPT (more
+ * processes than the budget allows).
+ */
 enum kp_status kp_tables_process(struct kp_tables *tables, uint64_t process,
 				 struct kp_process_tables **out);
 /*

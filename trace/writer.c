@@ -154,7 +154,8 @@ static enum kp_status put_table(struct kp_writer *writer, struct table *table)
 
 		kp_buffer_clear(&writer->payload);
 		kp_buffer_put_varint(&writer->payload, at);
-		while (at < table->entries.count && writer->payload.length < TABLE_BYTES_PER_CHUNK &&
+		while (at < table->entries.count &&
+		       writer->payload.length < TABLE_BYTES_PER_CHUNK &&
 		       at - table->written < KP_CHUNK_MAX_RECORDS) {
 			size_t length;
 			const uint8_t *bytes =
@@ -264,7 +265,8 @@ static void put_columns(struct kp_writer *writer, enum kp_chunk_kind kind, size_
 		kp_columns_put_ranges(writer->ranges, count, &writer->payload);
 }
 
-/* Writes the `*count` buffered records of one kind and empties the buffer; *lost grows on failure. */
+/* Writes the `*count` buffered records of one kind and empties the buffer; *lost grows on failure.
+ */
 static enum kp_status flush_batch(struct kp_writer *writer, enum kp_chunk_kind kind, void *records,
 				  size_t stride, size_t *count, uint64_t *lost)
 {
