@@ -1,0 +1,169 @@
+/*
+ * The oracle of the fuzzer: what trace/reader.h promises of any input, and (in promise_report.c)
+ * what analyzers/report.h does.
+ *
+ * The sanitizers find memory errors; this finds broken promises, and aborts at the first. One
+ * anonymous file is kept and overwritten from input to input. Single-threaded.
+ */
+#include "harness.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "promise.h"
+#include "trace/reader.h"
+
+/* What one walk through a trace delivered. Two walks must deliver the same. */
+struct walk {
+	uint64_t launches, memops, ranges, batches, checksum;
+};
+
+static void mix(struct walk *walk, uint64_t value)
+{
+	walk->checksum = (walk->checksum ^ value) * 0x100000001b3ULL;
+}
+
+static void check_launches(const struct kp_event *event, uint64_t floor_ns, struct walk *walk)
+{
+	const struct kp_launch *launches = event->launches;
+
+	for (size_t i = 0; i < event->count; i++) {
+		REQUIRE(launches[i].config < event->process->config_count);
+		REQUIRE(i == 0 || launches[i - 1].start_ns <= launches[i].start_ns);
+		if (kp_time_quality(launches[i].start_ns, launches[i].end_ns) == KP_TIME_VALID)
+			REQUIRE(launches[i].start_ns >= floor_ns);
+		mix(walk, launches[i].start_ns);
+		mix(walk, launches[i].end_ns ^ launches[i].config);
+	}
+	walk->launches += event->count;
+}
+
+static void check_memops(const struct kp_event *event, uint64_t floor_ns, struct walk *walk)
+{
+	const struct kp_memop *memops = event->memops;
+
+	for (size_t i = 0; i < event->count; i++) {
+		REQUIRE(i == 0 || memops[i - 1].start_ns <= memops[i].start_ns);
+		if (kp_time_quality(memops[i].start_ns, memops[i].end_ns) == KP_TIME_VALID)
+			REQUIRE(memops[i].start_ns >= floor_ns);
+		mix(walk, memops[i].start_ns ^ memops[i].bytes ^ memops[i].kind);
+	}
+	walk->memops += event->count;
+}
+
+static void check_ranges(const struct kp_event *event, struct walk *walk)
+{
+	for (size_t i = 0; i < event->count; i++) {
+		REQUIRE(event->ranges[i].domain < event->process->string_count);
+		REQUIRE(event->ranges[i].name < event->process->string_count);
+		mix(walk, event->ranges[i].start_ns ^ event->ranges[i].end_ns);
+	}
+	walk->ranges += event->count;
+}
+
+static void check_event(const struct kp_event *event, uint64_t *floor_ns, struct walk *walk)
+{
+	REQUIRE(event->process != NULL);
+	switch (event->kind) {
+	case KP_EVENT_LAUNCHES:
+		check_launches(event, *floor_ns, walk);
+		break;
+	case KP_EVENT_MEMOPS:
+		check_memops(event, *floor_ns, walk);
+		break;
+	case KP_EVENT_RANGES:
+		check_ranges(event, walk);
+		break;
+	}
+	if (event->watermark_ns > *floor_ns)
+		*floor_ns = event->watermark_ns;
+	walk->batches++;
+}
+
+static struct walk walk_events(struct kp_reader *reader)
+{
+	struct walk walk = {0};
+	struct kp_event event;
+	uint64_t floor_ns = 0;
+	enum kp_status status;
+
+	while ((status = kp_reader_next(reader, &event)) == KP_OK)
+		check_event(&event, &floor_ns, &walk);
+	REQUIRE(status == KP_END);
+	REQUIRE(kp_reader_next(reader, &event) == KP_END);
+	return walk;
+}
+
+static void check_text(struct kp_text text)
+{
+	REQUIRE(text.bytes != NULL);
+	REQUIRE(text.bytes[text.length] == '\0');
+}
+
+static void check_process(const struct kp_process *process, size_t index)
+{
+	REQUIRE(process->index == index);
+	REQUIRE(process->index < UINT32_MAX);
+	for (size_t i = 0; i < process->string_count; i++)
+		check_text(kp_process_string(process, (uint32_t)i));
+	check_text(kp_process_string(process, UINT32_MAX));
+	for (size_t i = 0; i < process->config_count; i++)
+		check_text(kp_process_string(process, process->configs[i].name));
+	for (size_t i = 0; i < process->note_count; i++)
+		if (KP_HAS(&process->notes[i], NOTE, text))
+			check_text(process->notes[i].text);
+	if (KP_HAS(&process->info, PROCESS, command))
+		check_text(process->info.command);
+}
+
+static void check_trace(struct kp_reader *reader)
+{
+	struct walk first, second;
+
+	for (size_t i = 0; i < kp_reader_process_count(reader); i++)
+		check_process(kp_reader_process(reader, i), i);
+	first = walk_events(reader);
+	kp_reader_rewind(reader);
+	second = walk_events(reader);
+	REQUIRE(memcmp(&first, &second, sizeof(first)) == 0);
+	kp_reader_rewind(reader);
+	fuzz_check_report(reader, first.launches);
+}
+
+/* The path of an unnamed file that holds the input. */
+static const char *place(const uint8_t *data, size_t size)
+{
+	static char path[64];
+	static int fd = -1;
+
+	if (fd < 0) {
+		fd = memfd_create("kprof-fuzz", 0);
+		REQUIRE(fd >= 0);
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	}
+	REQUIRE(ftruncate(fd, 0) == 0);
+	REQUIRE(pwrite(fd, data, size, 0) == (ssize_t)size);
+	return path;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const char *path = place(data, size);
+	const char *const twice[] = {path, path};
+	size_t files = 1 + size % 2, bad;
+	struct kp_reader *reader;
+	enum kp_status status = kp_reader_open(twice, files, &reader, &bad);
+
+	REQUIRE(status != KP_NO_MEMORY && status != KP_IO && status != KP_END);
+	REQUIRE((status == KP_OK) == (reader != NULL));
+	if (status != KP_OK) {
+		REQUIRE(bad < files);
+		return 0;
+	}
+	REQUIRE(kp_reader_bytes(reader) == files * size);
+	check_trace(reader);
+	kp_reader_close(reader);
+	return 0;
+}

@@ -1,0 +1,60 @@
+/* What analyzers/report.h promises of the report of any trace. */
+#include "promise.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+#include "analyzers/report.h"
+
+static bool is_share(double value)
+{
+	return isfinite(value) && value >= 0 && value <= 100.0001;
+}
+
+static void check_kernel_row(const struct kp_kernel_row *row, const struct kp_report *report)
+{
+	REQUIRE(row->mangled && row->full && row->shortened);
+	REQUIRE(row->operator_index < report->operator_count);
+	REQUIRE(row->durations.timed <= row->calls && row->graph_calls <= row->calls);
+	REQUIRE(row->durations.min_ns <= row->durations.max_ns);
+	REQUIRE(isfinite(row->durations.mean_ns) && isfinite(row->durations.stddev_ns));
+	REQUIRE(isfinite(row->durations.median_ns) && row->durations.stddev_ns >= 0);
+	REQUIRE(is_share(row->shares.kernel_pct) && is_share(row->shares.busy_pct) &&
+		is_share(row->shares.span_pct));
+}
+
+static void check_report(const struct kp_report *report, uint64_t launches)
+{
+	uint64_t calls = 0, time_ns = 0;
+	size_t rows = 0;
+
+	REQUIRE(report->counts.kernels == launches);
+	REQUIRE(report->counts.kernels_timed + report->counts.kernels_untimed +
+			report->counts.kernels_invalid ==
+		launches);
+	for (size_t i = 0; i < report->kernel_count; i++) {
+		check_kernel_row(&report->kernels[i], report);
+		calls += report->kernels[i].calls;
+		time_ns += report->kernels[i].durations.total_ns;
+		REQUIRE(report->kernels_by_time[i] < report->kernel_count);
+	}
+	for (size_t i = 0; i < report->operator_count; i++) {
+		REQUIRE(report->operators[i].first_kernel == rows);
+		REQUIRE(is_share(report->operators[i].shares.kernel_pct));
+		rows += report->operators[i].kernel_count;
+	}
+	REQUIRE(rows == report->kernel_count);
+	REQUIRE(calls == launches && time_ns == report->kernel_ns);
+	REQUIRE(report->busy_ns <= report->kernel_ns && report->busy_ns <= report->span_ns);
+	REQUIRE(report->advice && *report->advice);
+}
+
+void fuzz_check_report(struct kp_reader *reader, uint64_t launches)
+{
+	const struct kp_report_options options = {.threshold_pct = 30, .busy_shares = true};
+	struct kp_report *report = NULL;
+
+	REQUIRE(kp_report_build(reader, &options, &report) == KP_OK);
+	check_report(report, launches);
+	kp_report_destroy(report);
+}
