@@ -1,0 +1,188 @@
+/*
+ * What is left to do when the program has ended; see aftermath.h. Slots of processes that still run
+ * may change while they are read: each counter is read once, each message is copied first.
+ */
+#include "profiler/aftermath.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "profiler/say.h"
+#include "trace/writer.h"
+
+#define PATIENCE_MS 1000
+#define POLL_MS 10
+#define UNKNOWN UINT64_MAX /* a counter that its owner could not count */
+
+static uint64_t counter(const _Atomic uint64_t *value)
+{
+	return atomic_load_explicit(value, memory_order_relaxed);
+}
+
+/* Whether a process still runs; one that has ended and was not reaped does not. */
+static bool is_running(uint32_t pid)
+{
+	char path[64], line[512];
+
+	if (pid == 0)
+		return false;
+	snprintf(path, sizeof path, "/proc/%" PRIu32 "/stat", pid);
+	FILE *file = fopen(path, "re");
+	if (!file)
+		return false;
+	size_t length = fread(line, 1, sizeof line - 1, file);
+	fclose(file);
+	line[length] = '\0';
+	const char *state = strrchr(line, ')'); /* the name before may hold anything */
+	return !state || strlen(state) < 3 || (state[2] != 'Z' && state[2] != 'X');
+}
+
+static bool is_taken(const struct kp_live_slot *slot)
+{
+	return atomic_load_explicit(&slot->process, memory_order_acquire) != 0;
+}
+
+static enum kp_live_state state_of(const struct kp_live_slot *slot)
+{
+	return (enum kp_live_state)atomic_load_explicit(&slot->state, memory_order_acquire);
+}
+
+static bool is_recording(const struct kp_live_slot *slot)
+{
+	return is_taken(slot) && state_of(slot) == KP_LIVE_RUNNING && is_running(slot->pid);
+}
+
+/* Processes end a little after the one that started them: their last records are worth waiting for.
+ */
+static void wait_for_stragglers(const struct kp_live *live)
+{
+	const struct timespec pause = {0, POLL_MS * 1000000L};
+
+	for (int waited_ms = 0; waited_ms < PATIENCE_MS; waited_ms += POLL_MS) {
+		bool any = false;
+		for (size_t i = 0; i < KP_LIVE_SLOTS && !any; i++)
+			any = is_recording(&live->slots[i]);
+		if (!any)
+			return;
+		nanosleep(&pause, NULL);
+	}
+}
+
+/* Appends what a killed process had counted: exact, since counting does not wait for writing. */
+static enum kp_status append_counts(const struct kp_live_slot *slot, int fd)
+{
+	uint64_t recorded = counter(&slot->kernels_recorded);
+	uint64_t written = counter(&slot->kernels_written);
+	uint64_t write_errno = counter(&slot->write_errno);
+	struct kp_counts counts = {0};
+	struct kp_writer *writer;
+	enum kp_status status = kp_writer_create(fd, counter(&slot->process), &writer);
+
+	if (status != KP_OK)
+		return status;
+#define COPY(field)                                                                                \
+	do {                                                                                       \
+		uint64_t value = counter(&slot->field);                                            \
+		if (value != UNKNOWN)                                                              \
+			KP_SET(&counts, COUNTS, field, value);                                     \
+	} while (0)
+	if (counter(&slot->issued_known))
+		if (counter(&slot->issued_known))
+			COPY(kernels_issued);
+	COPY(kernels_recorded);
+	COPY(records_dropped);
+	COPY(kernels_invalid);
+	COPY(kernels_untimed);
+#undef COPY
+	if (recorded != UNKNOWN && written != UNKNOWN)
+		KP_SET(&counts, COUNTS, kernels_unwritten,
+		       recorded > written ? recorded - written : 0);
+	if (write_errno != 0)
+		KP_SET(&counts, COUNTS, write_errno, write_errno);
+	status = kp_writer_counts(writer, &counts);
+	kp_writer_destroy(writer);
+	return status;
+}
+
+struct message {
+	uint32_t pid;
+	char text[KP_LIVE_MESSAGE_BYTES];
+};
+
+static int compare_messages(const void *a, const void *b)
+{
+	const struct message *left = a, *right = b;
+	int order = strcmp(left->text, right->text);
+
+	return order ? order : (left->pid > right->pid) - (left->pid < right->pid);
+}
+
+/* Prints each message once, however many processes had it. */
+static void print_messages(const struct kp_live *live)
+{
+	struct message *messages = calloc(KP_LIVE_SLOTS, sizeof *messages);
+	size_t count = 0;
+
+	if (!messages)
+		return;
+	for (size_t i = 0; i < KP_LIVE_SLOTS; i++) {
+		struct message *message = &messages[count];
+		if (!is_taken(&live->slots[i]))
+			continue;
+		memcpy(message->text, live->slots[i].message, sizeof message->text - 1);
+		message->pid = live->slots[i].pid;
+		count += message->text[0] != '\0';
+	}
+	qsort(messages, count, sizeof *messages, compare_messages);
+	for (size_t i = 0, next; i < count; i = next) {
+		for (next = i + 1; next < count; next++) {
+			if (strcmp(messages[i].text, messages[next].text) != 0)
+				break;
+		}
+		if (next - i > 1)
+			kp_say("process %" PRIu32 " and %zu more: %s", messages[i].pid,
+			       next - i - 1, messages[i].text);
+		else
+			kp_say("process %" PRIu32 ": %s", messages[i].pid, messages[i].text);
+	}
+	free(messages);
+}
+
+static void settle_slot(const struct kp_live_slot *slot, int fd, struct kp_aftermath *out)
+{
+	enum kp_live_state state = state_of(slot);
+	bool running = state != KP_LIVE_ENDED && is_running(slot->pid);
+
+	out->processes++;
+	out->silenced += state == KP_LIVE_DISABLED;
+	if (state == KP_LIVE_ENDED)
+		return;
+	out->running += running && state == KP_LIVE_RUNNING;
+	/* One that never recorded has nothing to be counted. */
+	if (running || (state == KP_LIVE_DISABLED && counter(&slot->kernels_recorded) == 0))
+		return;
+	out->killed += state == KP_LIVE_RUNNING;
+	enum kp_status status = append_counts(slot, fd);
+	if (status != KP_OK)
+		kp_say("warning: process %" PRIu32
+		       ": its counts could not be appended to the trace: %s",
+		       (uint32_t)slot->pid, kp_status_message(status));
+}
+
+void kp_aftermath_settle(struct kp_live *live, int fd, struct kp_aftermath *out)
+{
+	uint32_t taken = atomic_load(&live->slots_taken);
+
+	*out = (struct kp_aftermath){0};
+	out->slotless = taken > KP_LIVE_SLOTS ? taken - KP_LIVE_SLOTS : 0;
+	wait_for_stragglers(live);
+	for (size_t i = 0; i < KP_LIVE_SLOTS; i++) {
+		if (is_taken(&live->slots[i]))
+			settle_slot(&live->slots[i], fd, out);
+	}
+	print_messages(live);
+}

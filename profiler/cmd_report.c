@@ -1,0 +1,59 @@
+/* kprof report: ranks traces; and the way from a trace to a report, which kprof run takes too. */
+#include "profiler/ranking.h"
+
+#include "profiler/commands.h"
+#include "profiler/open.h"
+#include "profiler/output.h"
+#include "profiler/print.h"
+#include "profiler/say.h"
+
+bool kp_ranking_write(const struct kp_report *report, const struct kp_settings *settings,
+		      enum kp_format format, const char *path)
+{
+	struct kp_output output;
+
+	if (!kp_output_open(&output, path))
+		return false;
+	struct kp_view view = kp_view_of(settings, output.file);
+	enum kp_status status = kp_print_report(output.file, report, format, &view);
+	bool written = kp_output_close(&output);
+	if (status != KP_OK)
+		kp_fail("cannot write the report: %s", kp_status_message(status));
+	return written && status == KP_OK;
+}
+
+struct kp_report *kp_ranking_build(struct kp_reader *reader, const struct kp_settings *settings,
+				   enum kp_format format)
+{
+	struct kp_report_options options = kp_view_analysis(settings, format);
+	struct kp_report *report = NULL;
+	enum kp_status status = kp_report_build(reader, &options, &report);
+
+	if (status != KP_OK)
+		kp_fail("cannot analyse the trace: %s", kp_status_message(status));
+	return status == KP_OK ? report : NULL;
+}
+
+enum kp_format kp_ranking_format(const struct kp_settings *settings)
+{
+	int by_extension = settings->output ? kp_format_of_path(settings->output) : -1;
+
+	if (settings->format >= 0)
+		return (enum kp_format)settings->format;
+	return by_extension >= 0 ? (enum kp_format)by_extension : KP_FORMAT_TEXT;
+}
+
+int kp_cmd_report(const struct kp_settings *settings)
+{
+	enum kp_format format = kp_ranking_format(settings);
+	struct kp_reader *reader =
+		kp_open_traces((const char *const *)settings->operands, settings->operand_count);
+	if (!reader)
+		return KP_EXIT_FAILURE;
+	struct kp_report *report = kp_ranking_build(reader, settings, format);
+	bool done = report && kp_ranking_write(report, settings, format, settings->output);
+	if (report)
+		kp_report_destroy(report);
+	kp_reader_close(reader);
+	return done ? 0 : KP_EXIT_FAILURE;
+}

@@ -1,0 +1,297 @@
+/* Tables of the text report; see columns.h. */
+#include "profiler/columns.h"
+
+#include <string.h>
+
+#include "profiler/humanise.h"
+#include "profiler/style.h"
+#include "profiler/text.h"
+
+#define MIN_NAME 20 /* columns that a name gets before other columns go */
+#define WIDE 110    /* from this width on numbers have a digit more */
+#define MAX_OPERATOR 16
+
+typedef struct kp_human (*value_function)(const struct kp_table_row *row, int digits);
+
+static struct kp_human duration(const struct kp_table_row *row, double ns, int digits)
+{
+	if (row->durations.timed == 0)
+		return (struct kp_human){"-"};
+	return kp_human_duration(ns, digits);
+}
+
+static struct kp_human share(const struct kp_table_row *row, double percent)
+{
+	return row->durations.timed ? kp_human_percent(percent) : (struct kp_human){"-"};
+}
+
+static struct kp_human kernel_share(const struct kp_table_row *row, int digits)
+{
+	(void)digits;
+	return share(row, row->shares.kernel_pct);
+}
+
+static struct kp_human busy_share(const struct kp_table_row *row, int digits)
+{
+	(void)digits;
+	return share(row, row->shares.busy_pct);
+}
+
+static struct kp_human span_share(const struct kp_table_row *row, int digits)
+{
+	(void)digits;
+	return share(row, row->shares.span_pct);
+}
+
+static struct kp_human mark(const struct kp_table_row *row, int digits)
+{
+	(void)digits;
+	return (struct kp_human){{row->marked ? '*' : '\0'}};
+}
+
+static struct kp_human total(const struct kp_table_row *row, int digits)
+{
+	return duration(row, (double)row->durations.total_ns, digits);
+}
+
+static struct kp_human calls(const struct kp_table_row *row, int digits)
+{
+	struct kp_human out;
+
+	(void)digits;
+	snprintf(out.text, sizeof out.text, "%llu", (unsigned long long)row->calls);
+	return out;
+}
+
+static struct kp_human bytes(const struct kp_table_row *row, int digits)
+{
+	return kp_human_bytes(row->bytes, digits);
+}
+
+static struct kp_human average(const struct kp_table_row *row, int digits)
+{
+	return duration(row, row->durations.mean_ns, digits);
+}
+
+static struct kp_human median(const struct kp_table_row *row, int digits)
+{
+	return duration(row, row->durations.median_ns, digits);
+}
+
+static struct kp_human minimum(const struct kp_table_row *row, int digits)
+{
+	return duration(row, (double)row->durations.min_ns, digits);
+}
+
+static struct kp_human maximum(const struct kp_table_row *row, int digits)
+{
+	return duration(row, (double)row->durations.max_ns, digits);
+}
+
+static struct kp_human deviation(const struct kp_table_row *row, int digits)
+{
+	return duration(row, row->durations.stddev_ns, digits);
+}
+
+static struct kp_human operator_name(const struct kp_table_row *row, int digits)
+{
+	struct kp_human out;
+
+	(void)digits;
+	snprintf(out.text, sizeof out.text, "%.*s", MAX_OPERATOR,
+		 row->operator_name ? row->operator_name : "");
+	return out;
+}
+
+enum condition { ALWAYS, WITH_SHARES, WITHOUT_SHARES, BY_KERNEL };
+
+struct column {
+	const char *title;
+	value_function value;
+	unsigned kinds; /* bit of each enum kp_table_kind that has the column */
+	enum condition condition;
+	unsigned leaves; /* order in which it goes when there is no room; 0: it stays */
+	bool in_rest;    /* has a value in a row that stands for others */
+	bool left;       /* aligned */
+};
+
+#define RANKING (1U << KP_TABLE_RANKING)
+#define MEMOPS (1U << KP_TABLE_MEMOPS)
+
+// clang-format off
+static const struct column columns[] = {
+	{"Share", kernel_share, RANKING, WITHOUT_SHARES, 0, true, false},
+	{"Kernel", kernel_share, RANKING, WITH_SHARES, 0, true, false},
+	{"", mark, RANKING, ALWAYS, 0, false, false},
+	{"Busy", busy_share, RANKING, WITH_SHARES, 0, true, false},
+	{"Span", span_share, RANKING, WITH_SHARES, 0, true, false},
+	{"Total", total, RANKING | MEMOPS, ALWAYS, 0, true, false},
+	{"Calls", calls, RANKING | MEMOPS, ALWAYS, 0, true, false},
+	{"Bytes", bytes, MEMOPS, ALWAYS, 0, false, false},
+	{"Avg", average, RANKING | MEMOPS, ALWAYS, 0, false, false},
+	{"Med", median, RANKING | MEMOPS, ALWAYS, 4, false, false},
+	{"Min", minimum, RANKING | MEMOPS, ALWAYS, 2, false, false},
+	{"Max", maximum, RANKING | MEMOPS, ALWAYS, 3, false, false},
+	{"StdDev", deviation, RANKING, ALWAYS, 1, false, false},
+	{"Operator", operator_name, RANKING, BY_KERNEL, 5, false, true},
+};
+// clang-format on
+
+#define COLUMN_COUNT (sizeof columns / sizeof *columns)
+#define LAST_LEAVER 5
+
+struct layout {
+	bool shown[COLUMN_COUNT];
+	size_t width[COLUMN_COUNT];
+	size_t name_width;
+	size_t least_name_width; /* before columns are left out */
+	int digits;
+};
+
+static bool is_wanted(const struct column *column, const struct kp_table *table,
+		      const struct kp_view *view)
+{
+	if (!(column->kinds & 1U << table->kind))
+		return false;
+	switch (column->condition) {
+	case WITH_SHARES:
+		return view->shares;
+	case WITHOUT_SHARES:
+		return !view->shares;
+	case BY_KERNEL:
+		return view->by == KP_BY_KERNEL;
+	case ALWAYS:
+		break;
+	}
+	return true;
+}
+
+static struct kp_human value_of(const struct column *column, const struct kp_table_row *row,
+				int digits)
+{
+	if (row->rest > 0 && !column->in_rest)
+		return (struct kp_human){""};
+	return column->value(row, digits);
+}
+
+/* What the columns take that are shown, each with the space behind it. */
+static size_t taken(const struct layout *layout)
+{
+	size_t sum = 0;
+
+	for (size_t i = 0; i < COLUMN_COUNT; i++)
+		sum += layout->shown[i] ? layout->width[i] + 1 : 0;
+	return sum;
+}
+
+/* What the names need; MIN_NAME if that is more. */
+static size_t least_name_width(const struct kp_table *table)
+{
+	size_t least = strlen(table->name_title);
+
+	for (size_t k = 0; k < table->row_count && least < MIN_NAME; k++) {
+		const struct kp_table_row *row = &table->rows[k];
+		size_t needed = row->name ? kp_text_columns(row->name) + 2 * row->depth : MIN_NAME;
+		least = needed > least ? needed : least;
+	}
+	return least < MIN_NAME ? least : MIN_NAME;
+}
+
+static void leave_out(struct layout *layout, size_t width, char *left_out, size_t size)
+{
+	for (unsigned order = 1; order <= LAST_LEAVER; order++) {
+		for (size_t i = 0; i < COLUMN_COUNT; i++) {
+			if (!layout->shown[i] || columns[i].leaves != order ||
+			    taken(layout) + layout->least_name_width <= width)
+				continue;
+			size_t length = strlen(left_out);
+			snprintf(left_out + length, size - length, "%s%s", length ? ", " : "",
+				 columns[i].title);
+			layout->shown[i] = false;
+		}
+	}
+}
+
+static void lay_out(struct layout *layout, const struct kp_table *table, const struct kp_view *view,
+		    char *left_out, size_t size)
+{
+	memset(layout, 0, sizeof *layout);
+	layout->digits = view->width >= WIDE ? 4 : 3;
+	layout->least_name_width = least_name_width(table);
+	for (size_t i = 0; i < COLUMN_COUNT; i++) {
+		layout->shown[i] = is_wanted(&columns[i], table, view);
+		layout->width[i] = strlen(columns[i].title);
+		for (size_t k = 0; k < table->row_count && layout->shown[i]; k++) {
+			struct kp_human value =
+				value_of(&columns[i], &table->rows[k], layout->digits);
+			size_t needed = kp_text_columns(value.text);
+			if (needed > layout->width[i])
+				layout->width[i] = needed;
+		}
+		layout->shown[i] = layout->shown[i] && layout->width[i] > 0;
+	}
+	leave_out(layout, view->width, left_out, size);
+	size_t others = taken(layout);
+	layout->name_width = view->width > others + 1 ? view->width - others : 1;
+}
+
+static void print_cell(FILE *file, const char *text, size_t width, bool left)
+{
+	size_t columns_taken = kp_text_columns(text);
+	int padding = columns_taken < width ? (int)(width - columns_taken) : 0;
+
+	fprintf(file, "%*s%s%*s", left ? 0 : padding, "", text, (left ? padding : 0) + 1, "");
+}
+
+static void print_titles(FILE *file, const struct layout *layout, const struct kp_table *table,
+			 bool colors)
+{
+	kp_style_begin(file, colors, KP_STYLE_TITLE);
+	for (size_t i = 0; i < COLUMN_COUNT; i++) {
+		if (layout->shown[i])
+			print_cell(file, columns[i].title, layout->width[i], columns[i].left);
+	}
+	fputs(table->name_title, file);
+	kp_style_end(file, colors, KP_STYLE_TITLE);
+	fputc('\n', file);
+}
+
+static void print_name(FILE *file, const struct kp_table_row *row, size_t width)
+{
+	char rest[64];
+	size_t indent = row->depth * 2;
+
+	if (width <= indent + 1)
+		indent = 0;
+	fprintf(file, "%*s", (int)indent, "");
+	snprintf(rest, sizeof rest, "(%zu more %s%s)", row->rest, row->rest_of ? row->rest_of : "",
+		 row->rest == 1 ? "" : "s");
+	kp_text_fit(file, row->rest ? rest : row->name, width - indent);
+}
+
+void kp_table_print(FILE *file, const struct kp_table *table, const struct kp_view *view,
+		    char *left_out, size_t size)
+{
+	struct layout layout;
+
+	left_out[0] = '\0';
+	lay_out(&layout, table, view, left_out, size);
+	print_titles(file, &layout, table, view->colors);
+	for (size_t k = 0; k < table->row_count; k++) {
+		const struct kp_table_row *row = &table->rows[k];
+		bool heads = view->by == KP_BY_OPERATOR && row->depth == 0 &&
+			     table->kind == KP_TABLE_RANKING;
+		enum kp_style style = row->marked ? KP_STYLE_HOT
+				      : heads     ? KP_STYLE_STRONG
+						  : KP_STYLE_PLAIN;
+		kp_style_begin(file, view->colors, style);
+		for (size_t i = 0; i < COLUMN_COUNT; i++) {
+			struct kp_human value = value_of(&columns[i], row, layout.digits);
+			if (layout.shown[i])
+				print_cell(file, value.text, layout.width[i], columns[i].left);
+		}
+		print_name(file, row, layout.name_width);
+		kp_style_end(file, view->colors, style);
+		fputc('\n', file);
+	}
+}

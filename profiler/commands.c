@@ -1,0 +1,321 @@
+/*
+ * The table of kprof's commands: names, options, descriptions, examples, exit statuses. All that
+ * the parser, --help, the manual and the shell completion know stands here. Data only, but for the
+ * lookups at the end.
+ */
+#include "profiler/commands.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "profiler/format.h"
+#include "profiler/help.h"
+#include "profiler/say.h"
+
+#define AT(member) offsetof(struct kp_settings, member)
+#define MANY SIZE_MAX
+#define COMMAND_COUNT 7
+
+static const char *const by_names[] = {"operator", "kernel", NULL};
+static const char *const name_names[] = {"short", "full", "mangled", NULL};
+static const char *const color_names[] = {"auto", "always", "never", NULL};
+static const char *const switch_names[] = {"on", "off", NULL};
+static const char *const info_formats[] = {"text", "yaml", "json", NULL};
+
+// clang-format off
+static const struct kp_option help_options[] = {
+	{.name = "help", .letter = 'h', .type = KP_OPTION_FLAG, .offset = AT(help),
+	 .help = "Print this help and exit."},
+	{0},
+};
+static const struct kp_option version_options[] = {
+	{.name = "version", .letter = 'V', .type = KP_OPTION_FLAG, .offset = AT(version),
+	 .help = "Print the version and exit."},
+	{0},
+};
+static const struct kp_option recording_options[] = {
+	{.name = "output", .letter = 'o', .type = KP_OPTION_FILE, .offset = AT(output),
+	 .argument = "FILE",
+	 .help = "Write the trace to FILE. A trace that is there is replaced; any other file is "
+		 "refused. Without this option the trace is NAME.kprof in the current directory, "
+		 "where NAME is that of CMD, or NAME.2.kprof and so on: no file is replaced."},
+	{.name = "redact", .type = KP_OPTION_CHOICE, .offset = AT(redact), .choices = switch_names,
+	 .help = "Leave values that look like secrets out of the command lines in the trace. On "
+		 "unless switched off."},
+	{.name = "quiet", .letter = 'q', .type = KP_OPTION_FLAG, .offset = AT(quiet),
+	 .help = "Print warnings and errors only: no ranking, no closing line."},
+	{0},
+};
+static const struct kp_option run_options[] = {
+	{.name = "report", .type = KP_OPTION_FILE, .offset = AT(report), .argument = "FILE",
+	 .help = "Write the report to FILE as well, in the format of its extension: .txt, .yaml, "
+		 ".yml, .json or .csv."},
+	{0},
+};
+static const struct kp_option view_options[] = {
+	{.name = "by", .type = KP_OPTION_CHOICE, .offset = AT(by), .choices = by_names,
+	 .help = "Rank operators with their kernels beneath (the default), or kernels alone."},
+	{.name = "names", .type = KP_OPTION_CHOICE, .offset = AT(names), .choices = name_names,
+	 .help = "Kernel names: short (function and the template arguments that tell variants "
+		 "apart; the default), full (demangled) or mangled (as the driver has them)."},
+	{.name = "shares", .type = KP_OPTION_FLAG, .offset = AT(shares),
+	 .help = "Show all three shares: of kernel time, of the time in which any kernel ran, and "
+		 "of the whole span."},
+	{.name = "threshold", .letter = 't', .type = KP_OPTION_NUMBER, .offset = AT(threshold_pct),
+	 .argument = "PCT", .minimum = 0, .maximum = 100,
+	 .help = "Mark rows with more than PCT percent of kernel time; 30 by default."},
+	{.name = "top", .letter = 'n', .type = KP_OPTION_COUNT, .offset = AT(top), .argument = "N",
+	 .help = "Show at most N operators and at most N kernels of each, and say how many more "
+		 "there are; 0 shows all; 10 by default. YAML, JSON and CSV always hold all."},
+	{.name = "color", .type = KP_OPTION_CHOICE, .offset = AT(color), .choices = color_names,
+	 .help = "Colour the text: auto colours on a terminal unless NO_COLOR is set."},
+	{0},
+};
+static const struct kp_option report_options[] = {
+	{.name = "format", .letter = 'f', .type = KP_OPTION_CHOICE, .offset = AT(format),
+	 .choices = kp_format_names,
+	 .help = "The format of the report. Without this option it follows the extension of the "
+		 "output file, else it is text."},
+	{.name = "output", .letter = 'o', .type = KP_OPTION_FILE, .offset = AT(output),
+	 .argument = "FILE",
+	 .help = "Write to FILE instead of the standard output."},
+	{0},
+};
+static const struct kp_option info_options[] = {
+	{.name = "format", .letter = 'f', .type = KP_OPTION_CHOICE, .offset = AT(format),
+	 .choices = info_formats,
+	 .help = "The format. Without this option it follows the extension of the output file, "
+		 "else it is text."},
+	{.name = "output", .letter = 'o', .type = KP_OPTION_FILE, .offset = AT(output),
+	 .argument = "FILE",
+	 .help = "Write to FILE instead of the standard output."},
+	{0},
+};
+static const struct kp_option manual_options[] = {
+	{.name = "man", .type = KP_OPTION_FLAG, .offset = AT(man),
+	 .help = "Print the manual page of COMMAND in mdoc(7)."},
+	{.name = "bash-completion", .type = KP_OPTION_FLAG, .offset = AT(bash_completion),
+	 .help = "Print the completion script for bash."},
+	{0},
+};
+
+static const struct kp_option_group help_group = {"Help", help_options};
+static const struct kp_option_group version_group = {"Version", version_options};
+static const struct kp_option_group recording_group = {"Recording", recording_options};
+static const struct kp_option_group run_group = {"Report", run_options};
+static const struct kp_option_group view_group = {"What the report shows", view_options};
+static const struct kp_option_group report_group = {"Output", report_options};
+static const struct kp_option_group info_group = {"Output", info_options};
+static const struct kp_option_group manual_group = {"Documentation", manual_options};
+
+static const struct kp_example run_statuses[] = {
+	{"N", "CMD's own exit status, whatever it is."},
+	{"128+N", "CMD was ended by signal N."},
+	{"125", "kprof itself failed or was called wrongly, and CMD was not started; or CMD "
+		"succeeded, and its trace or report could not be written."},
+	{"126", "CMD was found, but cannot be executed."},
+	{"127", "CMD was not found."},
+	{0},
+};
+static const struct kp_example reader_statuses[] = {
+	{"0", "The output is complete."},
+	{"125", "A file could not be read or written, or kprof was called wrongly."},
+	{0},
+};
+static const struct kp_example doctor_statuses[] = {
+	{"0", "This machine can profile."},
+	{"1", "It cannot; the lines marked FAIL say why."},
+	{"125", "kprof was called wrongly."},
+	{0},
+};
+static const struct kp_example run_environment[] = {
+	{"KPROF_INJECT_LIB", "Path of libkprof_inject.so; by default it is looked for beside kprof "
+			     "and in the lib directory of its prefix."},
+	{"KPROF_CUPTI", "Path of the libcupti to use; by default one that the program has loaded, "
+			"else that of the CUDA Toolkit."},
+	{"COLUMNS", "Width of the text where the output is no terminal; 80 without it."},
+	{"NO_COLOR", "When set and not empty, no colours."},
+	{"LD_PRELOAD", "Kept: kprof's library goes before what is there."},
+	{"CUDA_INJECTION64_PATH", "Kept where it is set; kprof says so, since two tools then share "
+				  "CUPTI."},
+	{"NVTX_INJECTION64_PATH", "Kept where it is set; NVTX ranges then go to that tool."},
+	{0},
+};
+static const struct kp_example text_environment[] = {
+	{"COLUMNS", "Width of the text where the output is no terminal; 80 without it."},
+	{"NO_COLOR", "When set and not empty, no colours."},
+	{0},
+};
+
+static const char *const run_description[] = {
+	"Runs CMD in the foreground, records every CUDA kernel, graph node, memory copy and NVTX "
+	"range of it and of the processes that it starts, and prints where the GPU time went to "
+	"the standard error when CMD has ended. CMD's standard output, its exit status and its "
+	"terminal are its own; signals that are sent to kprof alone are passed on to it.",
+	"CMD may be a script: what it starts is traced. What kprof cannot see into (a statically "
+	"linked, 32-bit or set-user-ID program) runs all the same, and one line says so. A program "
+	"that never uses the GPU gets one line that says so, and leaves no trace file behind.",
+	"The trace stays after the run: kprof report ranks it again in other ways.",
+	NULL,
+};
+static const struct kp_example run_examples[] = {
+	{"kprof -- ./my_inference --batch 8", "Run it, and print its ranking."},
+	{"kprof --report hot.yaml -- python serve.py", "Write the report as YAML as well."},
+	{0},
+};
+static const struct kp_command run_command = {
+	.name = "run", .page = "kprof", .operands = "-- CMD [ARG...]",
+	.summary = "run a command and print where its GPU time goes",
+	.description = run_description, .examples = run_examples, .statuses = run_statuses,
+	.environment = run_environment, .takes_command = true, .least = 1, .most = MANY,
+	.groups = (const struct kp_option_group *const[]){&recording_group, &run_group, &view_group,
+							  &help_group, &version_group, NULL},
+	.run = kp_cmd_run,
+};
+
+static const char *const record_description[] = {
+	"Runs CMD as kprof does without a command's name, but prints no ranking: one closing line "
+	"says where the trace is.",
+	NULL,
+};
+static const struct kp_example record_examples[] = {
+	{"kprof record -o decode.kprof -- ./llm_decode --graph", "Record into decode.kprof."},
+	{0},
+};
+static const struct kp_command record_command = {
+	.name = "record", .page = "kprof-record", .operands = "-- CMD [ARG...]",
+	.summary = "run a command and write its trace only",
+	.description = record_description, .examples = record_examples, .statuses = run_statuses,
+	.environment = run_environment, .takes_command = true, .least = 1, .most = MANY,
+	.groups = (const struct kp_option_group *const[]){&recording_group, &help_group, NULL},
+	.run = kp_cmd_record,
+};
+
+static const char *const report_description[] = {
+	"Ranks what the trace FILE says by share of GPU time: operators, and the kernels that do "
+	"their work. Several files are read as one trace, so the processes and ranks of one job "
+	"are added up.",
+	"The share of a row is of kernel time, the sum of the durations of all kernels, unless the "
+	"column says otherwise. Options about what is shown concern text; YAML, JSON and CSV hold "
+	"everything. The keys of YAML and JSON are described in docs/report-yaml.md.",
+	NULL,
+};
+static const struct kp_example report_examples[] = {
+	{"kprof report decode.kprof", "Print the ranking."},
+	{"kprof report --by kernel --top 20 rank*.kprof", "The 20 largest kernels of all ranks."},
+	{"kprof report -o hot.yaml decode.kprof", "Write the report as YAML."},
+	{0},
+};
+static const struct kp_command report_command = {
+	.name = "report", .page = "kprof-report", .operands = "FILE...",
+	.summary = "rank a trace as text, YAML, JSON or CSV",
+	.description = report_description, .examples = report_examples, .statuses = reader_statuses,
+	.environment = text_environment, .least = 1, .most = MANY,
+	.groups = (const struct kp_option_group *const[]){&report_group, &view_group, &help_group,
+							  NULL},
+	.run = kp_cmd_report,
+};
+
+static const char *const info_description[] = {
+	"Tells what the trace FILE holds: its processes and how each ended, its GPUs, clocks, "
+	"counts of what was issued, recorded and lost, the notes of the collector, and damage.",
+	NULL,
+};
+static const struct kp_example info_examples[] = {
+	{"kprof info decode.kprof", "Show the contents of a trace."},
+	{0},
+};
+static const struct kp_command info_command = {
+	.name = "info", .page = "kprof-info", .operands = "FILE...",
+	.summary = "show the processes, devices, counts and damage of a trace",
+	.description = info_description, .examples = info_examples, .statuses = reader_statuses,
+	.least = 1, .most = MANY,
+	.groups = (const struct kp_option_group *const[]){&info_group, &help_group, NULL},
+	.run = kp_cmd_info,
+};
+
+static const char *const doctor_description[] = {
+	"Checks what kprof needs on this machine: the NVIDIA driver and its devices, CUPTI, the "
+	"library that is preloaded into programs, access to performance counters, and environment "
+	"variables of other tools. Each line is marked OK, WARN or FAIL, and the latter two name "
+	"the remedy.",
+	NULL,
+};
+static const struct kp_example doctor_examples[] = {
+	{"kprof doctor", "Check this machine."},
+	{0},
+};
+static const struct kp_command doctor_command = {
+	.name = "doctor", .page = "kprof-doctor", .operands = "",
+	.summary = "check what works on this machine, and name the remedies",
+	.description = doctor_description, .examples = doctor_examples, .statuses = doctor_statuses,
+	.groups = (const struct kp_option_group *const[]){&help_group, NULL},
+	.run = kp_cmd_doctor,
+};
+
+static const char *const help_description[] = {
+	"Prints the list of commands, or the help of COMMAND.",
+	NULL,
+};
+static const struct kp_example help_examples[] = {
+	{"kprof help report", "The same as kprof report --help."},
+	{"kprof help --man report | man -l -", "Read the manual page without installing it."},
+	{0},
+};
+static const struct kp_command help_command = {
+	.name = "help", .page = "kprof-help", .operands = "[COMMAND]",
+	.summary = "print help, manual pages and shell completion",
+	.description = help_description, .examples = help_examples, .statuses = reader_statuses,
+	.most = 1,
+	.groups = (const struct kp_option_group *const[]){&manual_group, &help_group, NULL},
+	.run = kp_cmd_help,
+};
+
+static const char *const version_description[] = {"Prints the version of kprof.", NULL};
+static const struct kp_example version_examples[] = {{"kprof version", "Print the version."}, {0}};
+static const struct kp_command version_command = {
+	.name = "version", .operands = "", .summary = "print the version",
+	.description = version_description, .examples = version_examples,
+	.statuses = reader_statuses,
+	.groups = (const struct kp_option_group *const[]){&help_group, NULL},
+	.run = kp_cmd_version,
+};
+
+const struct kp_command *const kp_commands[COMMAND_COUNT + 1] = {
+	&run_command, &record_command, &report_command, &info_command,
+	&doctor_command, &help_command, &version_command, NULL,
+};
+// clang-format on
+
+const struct kp_command *kp_commands_find(const char *name)
+{
+	for (size_t i = 0; kp_commands[i]; i++) {
+		if (strcmp(kp_commands[i]->name, name) == 0)
+			return kp_commands[i];
+	}
+	return NULL;
+}
+
+const char *kp_commands_nearest(const char *word)
+{
+	const char *names[COMMAND_COUNT];
+
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		names[i] = kp_commands[i]->name;
+	return kp_options_nearest(word, names, COMMAND_COUNT);
+}
+
+int kp_commands_run(const struct kp_command *command, int argc, char **argv)
+{
+	struct kp_settings settings = {.format = -1, .threshold_pct = 30, .top = 10};
+	char complaint[KP_COMPLAINT_BYTES];
+
+	if (kp_options_parse(command, argc, argv, &settings, complaint) != KP_OK)
+		return kp_fail("%s", complaint);
+	if (settings.help)
+		return kp_help_command(command);
+	if (settings.version)
+		return kp_cmd_version(&settings);
+	return command->run(&settings);
+}

@@ -1,0 +1,26 @@
+/* The table of kprof's commands, their options and their words. */
+#ifndef KP_PROFILER_COMMANDS_H
+#define KP_PROFILER_COMMANDS_H
+
+#include "profiler/options.h"
+
+/* All commands, `run` first, ended by NULL. */
+extern const struct kp_command *const kp_commands[];
+
+/* The command of this name; NULL: there is none. */
+const struct kp_command *kp_commands_find(const char *name);
+/* The name most like `word`; NULL: none is alike. */
+const char *kp_commands_nearest(const char *word);
+/* Runs `command` on the words after its name; returns the exit status. */
+int kp_commands_run(const struct kp_command *command, int argc, char **argv);
+
+/* What each command does: one file each. All return the exit status. */
+int kp_cmd_run(const struct kp_settings *settings);
+int kp_cmd_record(const struct kp_settings *settings);
+int kp_cmd_report(const struct kp_settings *settings);
+int kp_cmd_info(const struct kp_settings *settings);
+int kp_cmd_doctor(const struct kp_settings *settings);
+int kp_cmd_help(const struct kp_settings *settings);
+int kp_cmd_version(const struct kp_settings *settings);
+
+#endif

@@ -1,0 +1,28 @@
+/* What a trace holds, counted: the input of kprof info. */
+#ifndef KP_PROFILER_CONTENTS_H
+#define KP_PROFILER_CONTENTS_H
+
+#include <stdint.h>
+
+#include "trace/reader.h"
+
+struct kp_tally {
+	uint64_t launches, memops, ranges;
+	uint64_t first_ns, last_ns; /* of valid times; 0: none */
+};
+
+struct kp_contents {
+	const struct kp_reader *reader; /* borrowed */
+	struct kp_tally *tallies;       /* one a process */
+	struct kp_tally total;
+	struct kp_damage damage;
+};
+
+/* Reads to the end and counts. Errors: KP_NO_MEMORY, KP_IO. */
+enum kp_status kp_contents_init(struct kp_contents *contents, struct kp_reader *reader);
+void kp_contents_fini(struct kp_contents *contents);
+
+/* Bytes of all files ÷ launches; NaN without launches. */
+double kp_contents_bytes_per_launch(const struct kp_contents *contents);
+
+#endif

@@ -1,0 +1,182 @@
+/* The document kprof.report/v1; see document.h. Pure: walks a report, writes through an emitter. */
+#include "profiler/document.h"
+
+#include <inttypes.h>
+
+#include "profiler/fields.h"
+
+#define EMIT_FIELD(emit, record, RECORD, type, name)                                               \
+	do {                                                                                       \
+		if (KP_HAS(record, RECORD, name))                                                  \
+			EMIT_##type(emit, #name, (record)->name);                                  \
+		else                                                                               \
+			kp_emit_null(emit, #name);                                                 \
+	} while (0);
+#define EMIT_U64(emit, key, value) kp_emit_count(emit, key, value)
+#define EMIT_TEXT(emit, key, value) kp_emit_text(emit, key, value)
+
+void kp_document_process(struct kp_emit *emit, const struct kp_process *process)
+{
+	const struct kp_process_info *info = &process->info;
+	char id[24];
+
+	snprintf(id, sizeof id, "%016" PRIx64, process->id);
+	kp_emit_string(emit, "id", id);
+#define FIELD(key, type, name) EMIT_FIELD(emit, info, PROCESS, type, name)
+	KP_PROCESS_FIELDS(FIELD)
+#undef FIELD
+	kp_emit_bool(emit, "ended", process->end.has != 0);
+}
+
+void kp_document_device(struct kp_emit *emit, const struct kp_device_info *device)
+{
+#define FIELD(key, type, name) EMIT_FIELD(emit, device, DEVICE, type, name)
+	KP_DEVICE_FIELDS(FIELD)
+#undef FIELD
+}
+
+void kp_document_counts(struct kp_emit *emit, const struct kp_counts *counts)
+{
+	kp_emit_map_begin(emit, "counts");
+#define FIELD(key, type, name) EMIT_FIELD(emit, counts, COUNTS, type, name)
+	KP_COUNTS_FIELDS(FIELD)
+#undef FIELD
+	kp_emit_map_end(emit);
+}
+
+void kp_document_damage(struct kp_emit *emit, const struct kp_damage *damage)
+{
+	kp_emit_map_begin(emit, "damage");
+	kp_emit_bool(emit, "truncated", damage->torn_tail);
+	kp_emit_count(emit, "damaged_chunks", damage->damaged_chunks);
+	kp_emit_count(emit, "damaged_bytes", damage->damaged_bytes);
+	kp_emit_count(emit, "missing_chunks", damage->missing_chunks);
+	kp_emit_count(emit, "unknown_chunks", damage->unknown_chunks);
+	kp_emit_count(emit, "lost_launches", damage->lost_launches);
+	kp_emit_map_end(emit);
+}
+
+enum kp_status kp_document_begin(FILE *file, enum kp_format format, const char *schema,
+				 struct kp_emit **out)
+{
+	enum kp_status status = format == KP_FORMAT_JSON ? kp_emit_json_create(file, out)
+							 : kp_emit_yaml_create(file, out);
+
+	if (status != KP_OK)
+		return status;
+	kp_emit_map_begin(*out, NULL);
+	kp_emit_string(*out, "schema", schema);
+	kp_emit_string(*out, "kprof_version", KPROF_VERSION);
+	return KP_OK;
+}
+
+static void emit_counts(struct kp_emit *emit, const struct kp_report *report)
+{
+	const struct kp_report_counts *counts = &report->counts;
+
+	kp_emit_map_begin(emit, "counts");
+	kp_emit_count(emit, "kernels", counts->kernels);
+	kp_emit_count(emit, "kernels_timed", counts->kernels_timed);
+	kp_emit_count(emit, "kernels_untimed", counts->kernels_untimed);
+	kp_emit_count(emit, "kernels_invalid", counts->kernels_invalid);
+	kp_emit_count(emit, "kernels_in_graphs", counts->graph_kernels);
+	kp_emit_count(emit, "kernels_unwritten", counts->unwritten);
+	kp_emit_count(emit, "kernels_lost", counts->lost);
+	kp_emit_count(emit, "kernels_displaced", counts->displaced);
+	if (counts->dropped_known)
+		kp_emit_count(emit, "records_dropped", counts->dropped);
+	else
+		kp_emit_null(emit, "records_dropped");
+	kp_emit_count(emit, "records_dropped_at_least", counts->dropped);
+	kp_emit_count(emit, "records_unknown", counts->unknown_records);
+	kp_emit_count(emit, "nvtx_ranges", report->range_count);
+	kp_emit_count(emit, "processes_refused", counts->processes_refused);
+	kp_emit_count(emit, "processes_unfinished", counts->processes_unfinished);
+	kp_emit_map_end(emit);
+	kp_document_damage(emit, &counts->damage);
+}
+
+static void emit_gpus(struct kp_emit *emit, const struct kp_report *report)
+{
+	static const struct kp_device_info undescribed;
+
+	kp_emit_list_begin(emit, "gpus");
+	for (size_t i = 0; i < report->gpu_count; i++) {
+		const struct kp_gpu_row *gpu = &report->gpus[i];
+		struct kp_device_info device = gpu->info ? *gpu->info : undescribed;
+		KP_SET(&device, DEVICE, device, gpu->device);
+		kp_emit_map_begin(emit, NULL);
+		kp_document_device(emit, &device);
+		kp_emit_count(emit, "kernels", gpu->kernels);
+		kp_emit_count(emit, "kernel_time_ns", gpu->kernel_ns);
+		kp_emit_count(emit, "busy_time_ns", gpu->busy_ns);
+		kp_emit_count(emit, "span_ns", gpu->span_ns);
+		kp_emit_map_end(emit);
+	}
+	kp_emit_list_end(emit);
+}
+
+static void emit_processes(struct kp_emit *emit, const struct kp_report *report)
+{
+	kp_emit_list_begin(emit, "processes");
+	for (size_t i = 0; i < report->process_count; i++) {
+		const struct kp_process_row *row = &report->processes[i];
+		kp_emit_map_begin(emit, NULL);
+		kp_document_process(emit, row->process);
+		kp_emit_count(emit, "kernels", row->kernels);
+		kp_emit_count(emit, "kernel_time_ns", row->kernel_ns);
+		kp_document_counts(emit, &row->process->counts);
+		kp_emit_map_end(emit);
+	}
+	kp_emit_list_end(emit);
+}
+
+static void emit_ranking(struct kp_emit *emit, const struct kp_report *report)
+{
+	kp_emit_list_begin(emit, "operators");
+	for (size_t i = 0; i < report->operator_count; i++) {
+		kp_emit_map_begin(emit, NULL);
+		kp_fields_emit(emit, &kp_operator_fields, &report->operators[i]);
+		kp_emit_count(emit, "distinct_kernels", report->operators[i].kernel_count);
+		kp_emit_map_end(emit);
+	}
+	kp_emit_list_end(emit);
+	kp_emit_list_begin(emit, "kernels");
+	for (size_t i = 0; i < report->kernel_count; i++) {
+		const struct kp_kernel_row *kernel = &report->kernels[report->kernels_by_time[i]];
+		kp_emit_map_begin(emit, NULL);
+		kp_emit_string(emit, "operator", report->operators[kernel->operator_index].name);
+		kp_fields_emit(emit, &kp_kernel_fields, kernel);
+		kp_emit_map_end(emit);
+	}
+	kp_emit_list_end(emit);
+	kp_emit_list_begin(emit, "memory_operations");
+	for (size_t i = 0; i < report->memop_count; i++) {
+		kp_emit_map_begin(emit, NULL);
+		kp_fields_emit(emit, &kp_memop_fields, &report->memops[i]);
+		kp_emit_map_end(emit);
+	}
+	kp_emit_list_end(emit);
+}
+
+enum kp_status kp_document_report(FILE *file, const struct kp_report *report, enum kp_format format)
+{
+	struct kp_emit *emit;
+	enum kp_status status = kp_document_begin(file, format, "kprof.report/v1", &emit);
+
+	if (status != KP_OK)
+		return status;
+	kp_emit_number(emit, "threshold_pct", report->options.threshold_pct, 1);
+	kp_emit_map_begin(emit, "totals");
+	kp_emit_count(emit, "kernel_time_ns", report->kernel_ns);
+	kp_emit_count(emit, "busy_time_ns", report->busy_ns);
+	kp_emit_count(emit, "span_ns", report->span_ns);
+	kp_emit_map_end(emit);
+	emit_counts(emit, report);
+	emit_gpus(emit, report);
+	emit_processes(emit, report);
+	emit_ranking(emit, report);
+	kp_emit_string(emit, "advice", report->advice);
+	kp_emit_map_end(emit);
+	return kp_emit_finish(emit);
+}

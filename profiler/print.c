@@ -1,0 +1,41 @@
+/* Prints a report in the format that is asked for; see print.h. */
+#include "profiler/print.h"
+
+#include "profiler/document.h"
+#include "profiler/style.h"
+
+struct kp_view kp_view_of(const struct kp_settings *settings, FILE *file)
+{
+	return (struct kp_view){
+		.by = (enum kp_by)settings->by,
+		.names = (enum kp_names)settings->names,
+		.shares = settings->shares,
+		.top = settings->top,
+		.width = kp_style_width(file),
+		.colors = kp_style_colors(file, (enum kp_color)settings->color),
+	};
+}
+
+struct kp_report_options kp_view_analysis(const struct kp_settings *settings, enum kp_format format)
+{
+	return (struct kp_report_options){
+		.threshold_pct = settings->threshold_pct,
+		.busy_shares = settings->shares || format != KP_FORMAT_TEXT,
+	};
+}
+
+enum kp_status kp_print_report(FILE *file, const struct kp_report *report, enum kp_format format,
+			       const struct kp_view *view)
+{
+	switch (format) {
+	case KP_FORMAT_YAML:
+	case KP_FORMAT_JSON:
+		return kp_document_report(file, report, format);
+	case KP_FORMAT_CSV:
+		return kp_print_csv(file, report);
+	case KP_FORMAT_TEXT:
+	case KP_FORMAT_COUNT:
+		break;
+	}
+	return kp_print_text(file, report, view);
+}

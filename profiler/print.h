@@ -1,0 +1,38 @@
+/* Prints a report in the format that is asked for. */
+#ifndef KP_PROFILER_PRINT_H
+#define KP_PROFILER_PRINT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "analyzers/report.h"
+#include "profiler/format.h"
+#include "profiler/settings.h"
+
+/* What the text shows, and how. The other formats hold everything. */
+struct kp_view {
+	enum kp_by by;
+	enum kp_names names;
+	bool shares;
+	uint64_t top; /* rows at each level; 0: all */
+	size_t width; /* columns */
+	bool colors;
+};
+
+/* The view that the settings ask for, on `file`. */
+struct kp_view kp_view_of(const struct kp_settings *settings, FILE *file);
+/* The analysis that a format and the settings need. */
+struct kp_report_options kp_view_analysis(const struct kp_settings *settings,
+					  enum kp_format format);
+
+/* Errors: KP_NO_MEMORY. Trouble with the file is left to its owner (ferror). */
+enum kp_status kp_print_report(FILE *file, const struct kp_report *report, enum kp_format format,
+			       const struct kp_view *view);
+enum kp_status kp_print_text(FILE *file, const struct kp_report *report,
+			     const struct kp_view *view);
+enum kp_status kp_print_csv(FILE *file, const struct kp_report *report);
+/* The lines above the table: what ran, on what, for how long, and what is missing. */
+void kp_print_header(FILE *file, const struct kp_report *report, const struct kp_view *view);
+
+#endif

@@ -1,0 +1,254 @@
+/*
+ * The lines above the ranking; see print.h: one fact a line, a label before it. What is missing
+ * from the trace is never silent: each kind of loss has its line, and none where there is none.
+ */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/humanise.h"
+#include "profiler/print.h"
+#include "profiler/style.h"
+#include "profiler/text.h"
+
+#define LABEL 11 /* columns */
+#define DIGITS 4
+#define MAX_GPUS 16 /* lines; more are counted */
+
+/* One line, wrapped behind its label. */
+__attribute__((format(printf, 5, 6))) static void line(FILE *file, const struct kp_view *view,
+						       enum kp_style style, const char *label,
+						       const char *format, ...)
+{
+	char text[1024];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text, sizeof text, format, arguments);
+	va_end(arguments);
+	kp_style_begin(file, view->colors, style);
+	fprintf(file, "%-*s", LABEL, label);
+	kp_text_wrap(file, text, LABEL, LABEL, view->width);
+	kp_style_end(file, view->colors, style);
+}
+
+/* Text of a trace, for people; cut where it is very long. */
+struct shown {
+	char text[512];
+};
+
+static struct shown show(struct kp_text text)
+{
+	struct shown out = {""};
+
+	kp_text_visible(out.text, sizeof out.text, text.bytes, text.length);
+	return out;
+}
+
+static void print_command(FILE *file, const struct kp_report *report, const struct kp_view *view)
+{
+	for (size_t i = 0; i < report->process_count; i++) {
+		const struct kp_process_info *info = &report->processes[i].process->info;
+		if (!KP_HAS(info, PROCESS, command))
+			continue;
+		fprintf(file, "%-*s", LABEL, "Command");
+		kp_text_fit(file, show(info->command).text, view->width - LABEL);
+		fputc('\n', file);
+		break;
+	}
+	if (report->process_count > 1)
+		line(file, view, KP_STYLE_PLAIN, "Processes", "%zu", report->process_count);
+}
+
+static void print_gpu(FILE *file, const struct kp_report *report, const struct kp_gpu_row *gpu,
+		      const struct kp_view *view)
+{
+	char label[16] = "GPU", text[700];
+	size_t length = 0;
+
+	if (report->gpu_count > 1)
+		snprintf(label, sizeof label, "GPU %zu", (size_t)(gpu - report->gpus));
+	if (!gpu->info || !KP_HAS(gpu->info, DEVICE, name))
+		length += (size_t)snprintf(text, sizeof text, "device %" PRIu32 ", not described",
+					   gpu->device);
+	else
+		length += (size_t)snprintf(text, sizeof text, "%s", show(gpu->info->name).text);
+	if (gpu->info && KP_HAS(gpu->info, DEVICE, sm_count))
+		length += (size_t)snprintf(text + length, sizeof text - length, ", %" PRIu64 " SMs",
+					   gpu->info->sm_count);
+	if (gpu->info && KP_HAS(gpu->info, DEVICE, memory_bytes))
+		length += (size_t)snprintf(text + length, sizeof text - length, ", %s",
+					   kp_human_bytes(gpu->info->memory_bytes, DIGITS).text);
+	if (gpu->info && KP_HAS(gpu->info, DEVICE, mig) && gpu->info->mig)
+		length += (size_t)snprintf(text + length, sizeof text - length, ", MIG slice");
+	if (report->gpu_count > 1 && gpu->span_ns > 0)
+		snprintf(text + length, sizeof text - length, ": busy %s of %s",
+			 kp_human_duration((double)gpu->busy_ns, DIGITS).text,
+			 kp_human_duration((double)gpu->span_ns, DIGITS).text);
+	line(file, view, KP_STYLE_PLAIN, label, "%s", text);
+}
+
+static void print_driver(FILE *file, const struct kp_report *report, const struct kp_view *view)
+{
+	if (report->process_count == 0)
+		return;
+	const struct kp_process_info *info = &report->processes[0].process->info;
+	char text[700] = "";
+	size_t length = 0;
+
+	if (KP_HAS(info, PROCESS, driver_name))
+		length += (size_t)snprintf(text, sizeof text, "%s, ", show(info->driver_name).text);
+	if (KP_HAS(info, PROCESS, driver_version))
+		length += (size_t)snprintf(
+			text + length, sizeof text - length, "CUDA %" PRIu64 ".%" PRIu64 ", ",
+			info->driver_version / 1000, info->driver_version % 1000 / 10);
+	if (KP_HAS(info, PROCESS, cupti_version))
+		length += (size_t)snprintf(text + length, sizeof text - length,
+					   "CUPTI API %" PRIu64 ", ", info->cupti_version);
+	if (length > 2) {
+		text[length - 2] = '\0';
+		line(file, view, KP_STYLE_PLAIN, "Driver", "%s", text);
+	}
+}
+
+static void print_totals(FILE *file, const struct kp_report *report, const struct kp_view *view)
+{
+	const struct kp_report_counts *counts = &report->counts;
+	double busy_pct =
+		report->span_ns ? 100.0 * (double)report->busy_ns / (double)report->span_ns : 0;
+
+	if (report->span_ns > 0)
+		line(file, view, KP_STYLE_PLAIN, "Span", "%s%s; GPU busy %s (%s), kernel time %s",
+		     kp_human_duration((double)report->span_ns, DIGITS).text,
+		     report->gpu_count > 1 ? " over all GPUs" : "",
+		     kp_human_duration((double)report->busy_ns, DIGITS).text,
+		     kp_human_percent(busy_pct).text,
+		     kp_human_duration((double)report->kernel_ns, DIGITS).text);
+	char graphs[64] = "";
+	if (counts->graph_kernels > 0)
+		snprintf(graphs, sizeof graphs, ", %s of them by CUDA graphs",
+			 kp_human_count(counts->graph_kernels).text);
+	line(file, view, KP_STYLE_PLAIN, "Kernels", "%s launch%s of %zu kernel%s%s",
+	     kp_human_count(counts->kernels).text, counts->kernels == 1 ? "" : "es",
+	     report->kernel_count, report->kernel_count == 1 ? "" : "s", graphs);
+}
+
+/* Losses between the driver and the file. */
+static void print_losses(FILE *file, const struct kp_report *report, const struct kp_view *view)
+{
+	const struct kp_report_counts *counts = &report->counts;
+
+	if (!counts->dropped_known)
+		line(file, view, KP_STYLE_WARNING, "Dropped",
+		     "unknown: not every process could tell; %s records at least",
+		     kp_human_count(counts->dropped).text);
+	else if (counts->dropped > 0)
+		line(file, view, KP_STYLE_WARNING, "Dropped",
+		     "%s records by CUPTI: the numbers below lack them",
+		     kp_human_count(counts->dropped).text);
+	if (counts->unwritten > 0)
+		line(file, view, KP_STYLE_WARNING, "Unwritten",
+		     "%s launches were recorded, but did not reach the trace",
+		     kp_human_count(counts->unwritten).text);
+	if (counts->unknown_records > 0)
+		line(file, view, KP_STYLE_WARNING, "Unknown",
+		     "%s records of a kind that kprof cannot read",
+		     kp_human_count(counts->unknown_records).text);
+	if (counts->kernels_untimed > 0)
+		line(file, view, KP_STYLE_WARNING, "Untimed",
+		     "%s launches are counted, but have no times",
+		     kp_human_count(counts->kernels_untimed).text);
+	if (counts->kernels_invalid > 0)
+		line(file, view, KP_STYLE_WARNING, "Invalid",
+		     "%s launches are counted, but their times are impossible",
+		     kp_human_count(counts->kernels_invalid).text);
+}
+
+/* Processes in which nothing could be collected, and the first reason. */
+static void print_refused(FILE *file, const struct kp_report *report, const struct kp_view *view)
+{
+	const struct kp_note *reason = NULL;
+
+	for (size_t i = 0; i < report->process_count && !reason; i++) {
+		const struct kp_process *process = report->processes[i].process;
+		if (!KP_HAS(&process->info, PROCESS, cupti_version) && process->note_count > 0)
+			reason = &process->notes[0];
+	}
+	if (report->counts.processes_refused > 0)
+		line(file, view, KP_STYLE_WARNING, "Untraced",
+		     "%" PRIu32 " of %zu processes could not be traced: %s",
+		     report->counts.processes_refused, report->process_count,
+		     reason && KP_HAS(reason, NOTE, text) ? show(reason->text).text
+							  : "kprof info says why");
+}
+
+/* How much of what killed processes issued is missing, where they counted it. */
+static uint64_t missing_launches(const struct kp_report *report)
+{
+	uint64_t missing = 0;
+
+	for (size_t i = 0; i < report->process_count; i++) {
+		const struct kp_process_row *row = &report->processes[i];
+		const struct kp_counts *counts = &row->process->counts;
+		bool unfinished = row->process->end.has == 0;
+		if (unfinished && KP_HAS(counts, COUNTS, kernels_issued) &&
+		    counts->kernels_issued > row->kernels)
+			missing += counts->kernels_issued - row->kernels;
+	}
+	return missing;
+}
+
+/* Damage of the file, and processes that did not end well. */
+static void print_damage(FILE *file, const struct kp_report *report, const struct kp_view *view)
+{
+	const struct kp_report_counts *counts = &report->counts;
+	const struct kp_damage *damage = &counts->damage;
+	uint64_t missing = missing_launches(report);
+
+	if (counts->processes_unfinished > 0 && missing > 0)
+		line(file, view, KP_STYLE_WARNING, "Unfinished",
+		     "%" PRIu32 " of %zu processes were killed or still run; %s launches that they "
+		     "issued are not in the trace",
+		     counts->processes_unfinished, report->process_count,
+		     kp_human_count(missing).text);
+	else if (counts->processes_unfinished > 0)
+		line(file, view, KP_STYLE_WARNING, "Unfinished",
+		     "%" PRIu32
+		     " of %zu processes were killed or still run; their last second may be "
+		     "missing",
+		     counts->processes_unfinished, report->process_count);
+	if (damage->torn_tail)
+		line(file, view, KP_STYLE_WARNING, "Truncated",
+		     "the trace ends in the middle of a chunk; what was whole is shown");
+	if (damage->damaged_chunks > 0 || damage->missing_chunks > 0 || counts->lost > 0)
+		line(file, view, KP_STYLE_WARNING, "Damaged",
+		     "%s chunks are unreadable, %s are missing, %s bytes were skipped; %s launches "
+		     "are known to be lost",
+		     kp_human_count(damage->damaged_chunks).text,
+		     kp_human_count(damage->missing_chunks).text,
+		     kp_human_count(damage->damaged_bytes).text, kp_human_count(counts->lost).text);
+	if (damage->unknown_chunks > 0)
+		line(file, view, KP_STYLE_WARNING, "Newer",
+		     "%s chunks were written by a newer kprof and are left out",
+		     kp_human_count(damage->unknown_chunks).text);
+	if (counts->displaced > 0)
+		line(file, view, KP_STYLE_WARNING, "Disordered",
+		     "%s launches are out of order in the trace: busy times are approximate",
+		     kp_human_count(counts->displaced).text);
+}
+
+void kp_print_header(FILE *file, const struct kp_report *report, const struct kp_view *view)
+{
+	print_command(file, report, view);
+	for (size_t i = 0; i < report->gpu_count && i < MAX_GPUS; i++)
+		print_gpu(file, report, &report->gpus[i], view);
+	if (report->gpu_count > MAX_GPUS)
+		line(file, view, KP_STYLE_PLAIN, "", "and %zu more GPUs",
+		     report->gpu_count - MAX_GPUS);
+	print_driver(file, report, view);
+	print_totals(file, report, view);
+	print_losses(file, report, view);
+	print_refused(file, report, view);
+	print_damage(file, report, view);
+}

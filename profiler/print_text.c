@@ -1,0 +1,215 @@
+/*
+ * The report as text; see print.h: header, ranking, memory operations, what the marks mean, and one
+ * closing sentence. Rows are gathered first, then laid out by columns.c.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzers/demangle.h"
+#include "profiler/columns.h"
+#include "profiler/print.h"
+#include "profiler/text.h"
+#include "trace/arena.h"
+
+/* The rows of a table while they are gathered; room for all of them is there from the start. */
+struct gathering {
+	const struct kp_report *report;
+	const struct kp_view *view;
+	struct kp_arena *names; /* escaped mangled names */
+	struct kp_table_row *rows;
+	size_t count;
+};
+
+static const char *name_of(struct gathering *gathering, const struct kp_kernel_row *kernel)
+{
+	switch (gathering->view->names) {
+	case KP_NAMES_FULL:
+		return kernel->full;
+	case KP_NAMES_MANGLED:
+		return kp_demangle_escape(
+			gathering->names,
+			(struct kp_text){kernel->mangled, strlen(kernel->mangled)});
+	case KP_NAMES_SHORT:
+		break;
+	}
+	return kernel->shortened;
+}
+
+static size_t limit(const struct kp_view *view, size_t count)
+{
+	return view->top && view->top < count ? (size_t)view->top : count;
+}
+
+/* Adds a row's numbers to the one that stands for the rest. */
+static void add_to_rest(struct kp_table_row *rest, uint64_t calls,
+			const struct kp_durations *durations, const struct kp_shares *shares)
+{
+	rest->rest++;
+	rest->calls += calls;
+	rest->durations.timed += durations->timed;
+	rest->durations.total_ns += durations->total_ns;
+	rest->shares.kernel_pct += shares->kernel_pct;
+	rest->shares.busy_pct += shares->busy_pct;
+	rest->shares.span_pct += shares->span_pct;
+}
+
+static enum kp_status add_kernel(struct gathering *gathering, const struct kp_kernel_row *kernel,
+				 unsigned depth)
+{
+	struct kp_table_row *row = &gathering->rows[gathering->count++];
+
+	*row = (struct kp_table_row){
+		.name = name_of(gathering, kernel),
+		.operator_name = gathering->report->operators[kernel->operator_index].name,
+		.depth = depth,
+		.calls = kernel->calls,
+		.durations = kernel->durations,
+		.shares = kernel->shares,
+		.marked = kernel->above_threshold,
+	};
+	return row->name ? KP_OK : KP_NO_MEMORY;
+}
+
+/* The kernels of one operator, largest first, and a row for those that are not shown. */
+static enum kp_status add_beneath(struct gathering *gathering,
+				  const struct kp_operator_row *operator)
+{
+	const struct kp_kernel_row *kernels = &gathering->report->kernels[operator->first_kernel];
+	size_t shown = limit(gathering->view, operator->kernel_count);
+	struct kp_table_row rest = {.depth = 1, .rest_of = "kernel"};
+	enum kp_status status = KP_OK;
+
+	for (size_t i = 0; i < shown && status == KP_OK; i++)
+		status = add_kernel(gathering, &kernels[i], 1);
+	for (size_t i = shown; i < operator->kernel_count; i++)
+		add_to_rest(&rest, kernels[i].calls, &kernels[i].durations, &kernels[i].shares);
+	if (rest.rest > 0)
+		gathering->rows[gathering->count++] = rest;
+	return status;
+}
+
+static enum kp_status gather_operators(struct gathering *gathering)
+{
+	const struct kp_report *report = gathering->report;
+	size_t shown = limit(gathering->view, report->operator_count);
+	struct kp_table_row rest = {.rest_of = "operator"};
+	enum kp_status status = KP_OK;
+
+	for (size_t i = 0; i < shown && status == KP_OK; i++) {
+		const struct kp_operator_row *operator= & report->operators[i];
+		gathering->rows[gathering->count++] = (struct kp_table_row){
+			.name = operator->name,
+			.calls = operator->calls,
+			.durations = operator->durations,
+			.shares = operator->shares,
+			.marked = operator->above_threshold,
+		};
+		status = add_beneath(gathering, operator);
+	}
+	for (size_t i = shown; i < report->operator_count; i++)
+		add_to_rest(&rest, report->operators[i].calls, &report->operators[i].durations,
+			    &report->operators[i].shares);
+	if (rest.rest > 0)
+		gathering->rows[gathering->count++] = rest;
+	return status;
+}
+
+static enum kp_status gather_kernels(struct gathering *gathering)
+{
+	const struct kp_report *report = gathering->report;
+	size_t shown = limit(gathering->view, report->kernel_count);
+	struct kp_table_row rest = {.rest_of = "kernel"};
+	enum kp_status status = KP_OK;
+
+	for (size_t i = 0; i < shown && status == KP_OK; i++)
+		status = add_kernel(gathering, &report->kernels[report->kernels_by_time[i]], 0);
+	for (size_t i = shown; i < report->kernel_count; i++) {
+		const struct kp_kernel_row *kernel = &report->kernels[report->kernels_by_time[i]];
+		add_to_rest(&rest, kernel->calls, &kernel->durations, &kernel->shares);
+	}
+	if (rest.rest > 0)
+		gathering->rows[gathering->count++] = rest;
+	return status;
+}
+
+static void print_ranking(FILE *file, const struct gathering *gathering)
+{
+	const struct kp_view *view = gathering->view;
+	const struct kp_table table = {
+		.kind = KP_TABLE_RANKING,
+		.name_title = view->by == KP_BY_KERNEL ? "Kernel" : "Operator/Kernel",
+		.rows = gathering->rows,
+		.row_count = gathering->count,
+	};
+	char left_out[128];
+	bool any = false;
+
+	fputc('\n', file);
+	kp_table_print(file, &table, view, left_out, sizeof left_out);
+	for (size_t i = 0; i < gathering->count; i++)
+		any |= gathering->rows[i].marked;
+	fputc('\n', file);
+	if (view->shares)
+		kp_text_wrap(file,
+			     "Kernel, Busy, Span: shares of the sum of all kernel times, of the "
+			     "time in which any kernel ran, and of the whole span.",
+			     0, 0, view->width);
+	if (any)
+		fprintf(file, "* more than %g%% of kernel time\n",
+			gathering->report->options.threshold_pct);
+	if (left_out[0])
+		fprintf(file, "No room for %s: widen the terminal, or use --format yaml.\n",
+			left_out);
+}
+
+static enum kp_status print_memops(FILE *file, const struct kp_report *report,
+				   const struct kp_view *view)
+{
+	struct kp_table_row *rows = calloc(report->memop_count, sizeof *rows);
+	char left_out[128];
+
+	if (!rows)
+		return KP_NO_MEMORY;
+	for (size_t i = 0; i < report->memop_count; i++) {
+		rows[i].name = report->memops[i].name;
+		rows[i].calls = report->memops[i].calls;
+		rows[i].bytes = report->memops[i].bytes;
+		rows[i].durations = report->memops[i].durations;
+	}
+	const struct kp_table table = {KP_TABLE_MEMOPS, "Memory operation", rows,
+				       report->memop_count};
+	fputc('\n', file);
+	kp_table_print(file, &table, view, left_out, sizeof left_out);
+	free(rows);
+	return KP_OK;
+}
+
+enum kp_status kp_print_text(FILE *file, const struct kp_report *report, const struct kp_view *view)
+{
+	struct gathering gathering = {.report = report, .view = view};
+	/* Every operator may have a row for its rest, and so may the table. */
+	size_t room = report->kernel_count + 2 * report->operator_count + 1;
+	enum kp_status status = KP_NO_MEMORY;
+
+	gathering.rows = calloc(room, sizeof *gathering.rows);
+	gathering.names = kp_arena_create();
+	if (!gathering.rows || !gathering.names)
+		goto out;
+	status = view->by == KP_BY_KERNEL ? gather_kernels(&gathering)
+					  : gather_operators(&gathering);
+	if (status != KP_OK)
+		goto out;
+	kp_print_header(file, report, view);
+	if (gathering.count > 0)
+		print_ranking(file, &gathering);
+	if (report->memop_count > 0)
+		status = print_memops(file, report, view);
+	if (report->advice) {
+		fputc('\n', file);
+		kp_text_wrap(file, report->advice, 0, 0, view->width);
+	}
+out:
+	kp_arena_destroy(gathering.names);
+	free(gathering.rows);
+	return status;
+}

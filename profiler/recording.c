@@ -1,0 +1,141 @@
+/* The files of one recording; see recording.h. Not thread-safe. */
+#include "profiler/recording.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "profiler/output.h"
+#include "profiler/say.h"
+
+#define OPEN_FLAGS (O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC)
+#define MAX_NUMBER 100000
+#define MAX_BASE 200 /* bytes of the command's name in the trace's name */
+
+/* A new file named after the command: NAME.kprof, NAME.2.kprof, …: the first that is free. */
+static int create_named(const char *command, char path[PATH_MAX])
+{
+	const char *slash = strrchr(command, '/'), *base = slash ? slash + 1 : command;
+	int fd = -1;
+
+	for (int number = 1; fd < 0 && number < MAX_NUMBER; number++) {
+		if (number == 1)
+			snprintf(path, PATH_MAX, "%.*s.kprof", MAX_BASE, base);
+		else
+			snprintf(path, PATH_MAX, "%.*s.%d.kprof", MAX_BASE, base, number);
+		fd = open(path, OPEN_FLAGS | O_EXCL, 0666);
+		if (fd < 0 && errno != EEXIST)
+			break;
+	}
+	if (fd < 0)
+		kp_fail("cannot write %s in the current directory: %s; name the trace with -o",
+			path, strerror(errno));
+	return fd;
+}
+
+/* Whether an open file may become the trace: a regular file that is empty or a trace. */
+static bool may_replace(int fd, const char *path)
+{
+	struct stat facts;
+
+	if (fstat(fd, &facts) != 0) {
+		kp_fail("cannot write %s: %s", path, strerror(errno));
+		return false;
+	}
+	if (!S_ISREG(facts.st_mode)) {
+		kp_fail("cannot write a trace to %s: not a regular file", path);
+		return false;
+	}
+	if (facts.st_size > 0 && !kp_output_is_trace(path)) {
+		kp_fail("%s exists and is not a kprof trace; it is left alone", path);
+		return false;
+	}
+	return true;
+}
+
+static int open_output(const char *path)
+{
+	int fd = open(path, OPEN_FLAGS | O_NONBLOCK, 0666);
+
+	if (fd < 0) {
+		kp_fail("cannot write %s: %s", path, strerror(errno));
+		return -1;
+	}
+	if (!may_replace(fd, path)) {
+		close(fd);
+		return -1;
+	}
+	if (ftruncate(fd, 0) == 0 && fcntl(fd, F_SETFL, O_APPEND) == 0)
+		return fd;
+	kp_fail("cannot write %s: %s", path, strerror(errno));
+	close(fd);
+	return -1;
+}
+
+/*
+ * The mapping's blocks are reserved, so that a full disk is noticed here and not by a program that
+ * counts into a hole of the file.
+ */
+static bool create_live(struct kp_recording *recording)
+{
+	const char *path = recording->live_path;
+
+	snprintf(recording->live_path, sizeof recording->live_path, "%s.%ld.live", recording->trace,
+		 (long)getpid());
+	unlink(path); /* of a kprof that was killed and had our number */
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	int error = fd < 0 ? errno : posix_fallocate(fd, 0, sizeof(struct kp_live));
+	void *mapping = MAP_FAILED;
+	if (error == 0) {
+		mapping = mmap(NULL, sizeof(struct kp_live), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+			       0);
+		error = mapping == MAP_FAILED ? errno : 0;
+	}
+	if (fd >= 0)
+		close(fd);
+	if (error) {
+		kp_fail("cannot write %s: %s", path, strerror(error));
+		if (fd >= 0)
+			unlink(path);
+		return false;
+	}
+	recording->live = mapping;
+	recording->live->magic = KP_LIVE_MAGIC;
+	return true;
+}
+
+bool kp_recording_open(struct kp_recording *recording, const char *output, const char *command)
+{
+	char name[PATH_MAX];
+
+	recording->live = NULL;
+	recording->fd = output ? open_output(output) : create_named(command, name);
+	if (recording->fd < 0)
+		return false;
+	const char *path = output ? output : name;
+	if (!realpath(path, recording->trace)) {
+		kp_fail("cannot find %s: %s", path, strerror(errno));
+		close(recording->fd);
+		unlink(path);
+		return false;
+	}
+	if (create_live(recording))
+		return true;
+	close(recording->fd);
+	unlink(recording->trace);
+	return false;
+}
+
+void kp_recording_close(struct kp_recording *recording, bool keep)
+{
+	munmap(recording->live, sizeof *recording->live);
+	unlink(recording->live_path);
+	close(recording->fd);
+	if (!keep)
+		unlink(recording->trace);
+}

@@ -1,0 +1,29 @@
+/*
+ * The files of one recording: the trace that collectors append to, and beside it the mapping in
+ * which they count (trace/live.h). The trace stays; the mapping's file goes with
+ * kp_recording_close.
+ */
+#ifndef KP_PROFILER_RECORDING_H
+#define KP_PROFILER_RECORDING_H
+
+#include <limits.h>
+#include <stdbool.h>
+
+#include "trace/live.h"
+
+struct kp_recording {
+	char trace[PATH_MAX];          /* absolute */
+	char live_path[PATH_MAX + 32]; /* absolute */
+	int fd;                        /* of the trace, O_APPEND */
+	struct kp_live *live;
+};
+
+/*
+ * Makes both files. The trace is `output`, or a new file in the current directory named after
+ * `command` where that is NULL. Says what is wrong and returns false; then nothing is left behind.
+ */
+bool kp_recording_open(struct kp_recording *recording, const char *output, const char *command);
+/* Removes the mapping's file; the trace as well, unless `keep`. */
+void kp_recording_close(struct kp_recording *recording, bool keep);
+
+#endif

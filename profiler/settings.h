@@ -1,0 +1,34 @@
+/*
+ * What the command line said. One structure for all commands: each option of options.h fills one
+ * member, and a command reads the members that its own options can fill.
+ */
+#ifndef KP_PROFILER_SETTINGS_H
+#define KP_PROFILER_SETTINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Values of the choices, in the order of their names in commands.c. */
+enum kp_by { KP_BY_OPERATOR, KP_BY_KERNEL };
+enum kp_names { KP_NAMES_SHORT, KP_NAMES_FULL, KP_NAMES_MANGLED };
+enum kp_color { KP_COLOR_AUTO, KP_COLOR_ALWAYS, KP_COLOR_NEVER };
+enum kp_switch { KP_SWITCH_ON, KP_SWITCH_OFF };
+
+struct kp_settings {
+	bool help, version;
+	bool quiet;
+	int redact;           /* enum kp_switch */
+	const char *output;   /* -o: the trace of run and record, the report of report and info */
+	const char *report;   /* --report: NULL: none */
+	int format;           /* enum kp_format; -1: by the output's extension */
+	int by, names, color; /* enum kp_by, kp_names, kp_color */
+	bool shares;          /* show all three shares */
+	double threshold_pct; /* of kernel time */
+	uint64_t top;         /* rows at each level; 0: all */
+	bool man, bash_completion;
+	char **operands; /* borrowed from main's argv, ended by NULL */
+	size_t operand_count;
+};
+
+#endif

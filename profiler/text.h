@@ -1,0 +1,49 @@
+/*
+ * Text of unknown origin, made fit for a place: a terminal cell, a line, a YAML or JSON string.
+ *
+ * Names and command lines in a trace may hold any bytes. Everything here returns valid UTF-8.
+ * Pure functions without state; widths are terminal columns.
+ */
+#ifndef KP_PROFILER_TEXT_H
+#define KP_PROFILER_TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* What kp_text_decode gives for a byte that begins no valid UTF-8 sequence. */
+#define KP_TEXT_BAD UINT32_MAX
+
+/* One code point of `length` > 0 bytes; returns how many bytes it took (1 for a bad byte). */
+size_t kp_text_decode(const char *bytes, size_t length, uint32_t *codepoint);
+
+/* Columns that valid UTF-8 without control characters takes. */
+size_t kp_text_columns(const char *text);
+
+/*
+ * For people: bad bytes and control characters become «\xHH», the rest stays. Writes at most `size`
+ * bytes, the NUL included, whole characters only; returns the bytes written without the NUL.
+ */
+size_t kp_text_visible(char *out, size_t size, const char *bytes, size_t length);
+
+/*
+ * For programs, exact: valid text stays as it is; each byte that is not valid UTF-8, each NUL and
+ * each byte of a U+FFFD that was there before becomes U+FFFD and two hexadecimal digits. Different
+ * bytes stay different, and replacing each «U+FFFD HH» by its byte gives them back. The result is
+ * the caller's to free; NULL: out of memory.
+ */
+char *kp_text_exact(const char *bytes, size_t length);
+
+/*
+ * Prints valid UTF-8 in at most `columns` (≥ 1): what is too long loses its middle to «…». Returns
+ * the columns taken.
+ */
+size_t kp_text_fit(FILE *file, const char *text, size_t columns);
+
+/*
+ * Prints words of valid UTF-8 and a line end: the first line begins at column `at`, the others at
+ * `indent`, none is longer than `width` columns unless a single word is.
+ */
+void kp_text_wrap(FILE *file, const char *text, size_t at, size_t indent, size_t width);
+
+#endif

@@ -1,0 +1,98 @@
+/*
+ * The witness; see witness.h. Its process holds nothing open but the pipe (a pipeline behind kprof
+ * must see its end), and goes when kprof goes.
+ */
+#include "profiler/witness.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* How long a report may take: a busy machine must find time to run the witness. */
+#define PATIENCE_MS 100
+
+__attribute__((noreturn)) static void watch(int pipe_end, const sigset_t *signals, pid_t parent)
+{
+	sigset_t all;
+
+	sigfillset(&all); /* stopping and continuing the group leaves it alone */
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(0);
+	if (dup2(pipe_end, 0) < 0)
+		_exit(0);
+	if (syscall(SYS_close_range, 1U, ~0U, 0U) != 0) {
+		for (int fd = 1; fd < 1024; fd++)
+			close(fd);
+	}
+	for (;;) {
+		siginfo_t info;
+		int number = sigwaitinfo(signals, &info);
+		unsigned char byte = (unsigned char)number;
+		if (number > 0 && write(0, &byte, 1) != 1)
+			_exit(0);
+	}
+}
+
+void kp_witness_start(struct kp_witness *witness, const sigset_t *signals)
+{
+	pid_t parent = getpid();
+	int ends[2];
+
+	*witness = (struct kp_witness){-1, -1, 0};
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		return;
+	witness->pid = fork();
+	if (witness->pid == 0)
+		watch(ends[1], signals, parent);
+	close(ends[1]);
+	witness->reports = ends[0];
+}
+
+/* Takes reports until there is one of `signal`, or none comes for a while. */
+static bool take_report(struct kp_witness *witness, int signal, int patience_ms)
+{
+	struct pollfd wait = {.fd = witness->reports, .events = POLLIN};
+	uint64_t bit = 1ULL << signal;
+	unsigned char byte;
+
+	while (!(witness->seen & bit) && poll(&wait, 1, patience_ms) > 0) {
+		if (read(witness->reports, &byte, 1) != 1)
+			return false;
+		witness->seen |= 1ULL << (byte & 63);
+	}
+	bool seen = witness->seen & bit;
+	witness->seen &= ~bit;
+	return seen;
+}
+
+bool kp_witness_saw(struct kp_witness *witness, int signal)
+{
+	const struct timespec now = {0, 0};
+	sigset_t same;
+
+	if (witness->pid < 0 || !take_report(witness, signal, PATIENCE_MS))
+		return false;
+	/* timeout(1) sends to its child, then to the group: that is one signal, and taken now. */
+	sigemptyset(&same);
+	sigaddset(&same, signal);
+	while (sigtimedwait(&same, NULL, &now) > 0 || take_report(witness, signal, 0))
+		;
+	return true;
+}
+
+void kp_witness_stop(struct kp_witness *witness)
+{
+	if (witness->pid > 0) {
+		kill(witness->pid, SIGKILL);
+		waitpid(witness->pid, NULL, 0);
+	}
+	if (witness->reports >= 0)
+		close(witness->reports);
+	*witness = (struct kp_witness){-1, -1, 0};
+}
