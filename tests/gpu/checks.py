@@ -1,0 +1,374 @@
+#!/usr/bin/env python3
+"""The checks of tests/gpu/run: kprof against what programs say of themselves, on a real GPU.
+
+One function a check, one row of CHECKS each; see runner.py for how they run and compare.py for
+what they compare.
+"""
+
+import argparse
+import datetime
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import compare
+from compare import median
+from report import Report
+from runner import Check, Skip, markdown, require, run_table
+
+ROOT = Path(__file__).resolve().parents[2]
+EXACT = ["--no-cublas", "--steps", "32"]
+SHAPES = {"eager": [], "graph": ["--graph"], "streams": ["--streams", "4"]}
+SMALL = ["--layers", "16", "--width", "256", "--heads", "4", "--vocab", "512", "--batch", "1"]
+TORCH = [sys.executable, ROOT / "samples/torch_decode.py"]
+TORCH_RUNS = 3
+
+
+# ---- parts that checks share ----
+
+def sample(bench, name):
+    path = bench.build / "samples" / name
+    if not path.exists():
+        raise Skip(f"{path} was not built")
+    return path
+
+
+def record(bench, argv, env=None, status=0):
+    """Runs a command under kprof; returns how it ran, and its trace."""
+    trace = bench.folder / f"{bench.count + 1:02d}.kprof"
+    kprof = [bench.build / "kprof", "record", "-o", trace, "--"]
+    return bench.run([*kprof, *argv], env=env, status=status), trace
+
+
+def report(bench, trace):
+    return Report(bench.run([bench.build / "kprof", "report", "--format", "json", trace]).stdout)
+
+
+def need_torch(bench):
+    probe = "import torch, sys; sys.exit(0 if torch.cuda.is_available() else 3)"
+    if bench.run([sys.executable, "-c", probe], status=None).status != 0:
+        raise Skip("no PyTorch that sees a GPU")
+
+
+# ---- counts ----
+
+def launches(binary, shape):
+    """All launches of llm_decode, whose own kernels are counted exactly without cuBLAS."""
+    def check(bench):
+        ran, trace = record(bench, [sample(bench, binary), *EXACT, *SHAPES[shape]])
+        seen = report(bench, trace)
+        words = compare.counts(seen.kernels, ran.number("kernel_launches"), seen.dropped)
+        copies, sets = ran.number("memory_copies"), ran.number("memory_sets")
+        for kind, issued in (("copy", copies), ("memory set", sets)):
+            recorded = seen.memops(kind)
+            require(recorded == issued, f"«{kind}»: {recorded} recorded, {issued} issued")
+        return f"{words}, {copies} copies, {sets} sets"
+    return check
+
+
+def launches_issued(bench):
+    """The hooks at the driver's door count what the program launched, library kernels included."""
+    _, trace = record(bench, [sample(bench, "llm_decode"), "--steps", "16"])
+    seen = report(bench, trace)
+    if seen.issued is None:
+        raise Skip("this kprof does not count launches at the driver's door")
+    return compare.counts(seen.kernels, seen.issued, seen.dropped)
+
+
+def ranges(bench):
+    steps = 16
+    _, trace = record(bench, [sample(bench, "llm_decode"), "--nvtx", "--steps", steps])
+    seen = report(bench, trace).ranges
+    require(seen == steps + 2, f"{seen} NVTX ranges recorded, {steps + 2} pushed")
+    return f"{seen} ranges"
+
+
+# ---- the program is not disturbed ----
+
+def both_ways(bench, argv):
+    """A command without and with kprof, however it ends."""
+    return bench.run(argv, status=None), record(bench, argv, status=None)[0]
+
+
+def transparent(name, options):
+    def check(bench):
+        return compare.same_output(*both_ways(bench, [sample(bench, name), *options]))
+    return check
+
+
+def transparent_script(script):
+    def check(bench):
+        need_torch(bench)
+        return compare.same_output(*both_ways(bench, [sys.executable, ROOT / "samples" / script]))
+    return check
+
+
+def exit_status(bench):
+    """Whatever a command ends with, kprof ends with, as a shell says it."""
+    commands = (["true"], ["sh", "-c", "exit 3"], ["sh", "-c", "kill -KILL $$"],
+                ["sh", "-c", "kill -TERM $$"], ["sh", "-c", "kill -SEGV $$"],
+                [sample(bench, "llm_decode"), "--heads", "7"])
+    seen = []
+    for argv in commands:
+        bare, profiled = both_ways(bench, argv)
+        require(profiled.status == bare.status,
+                f"{argv[-1]}: {profiled.status} under kprof, {bare.status} without")
+        seen.append(str(bare.status))
+    return "statuses " + ", ".join(seen)
+
+
+def killed(bench):
+    """A program that is killed in the middle of its work leaves a readable trace."""
+    argv = ["timeout", "--signal=KILL", "15", sample(bench, "llm_decode"), *SMALL,
+            "--steps", "100000"]
+    _, trace = record(bench, argv, status=137)
+    seen = report(bench, trace)
+    require(seen.kernels > 0, "nothing survived in the trace")
+    require(seen.unfinished == 1, f"{seen.unfinished} processes reported as unfinished, not 1")
+    return f"status 137, {seen.kernels} launches survived"
+
+
+def preload(bench):
+    """A library that the user preloads stays preloaded, and records are complete beside it."""
+    listing = subprocess.run(["ldconfig", "-p"], capture_output=True, text=True, check=False)
+    paths = [line.split()[-1] for line in listing.stdout.splitlines()
+             if "x86-64" in line and ("libutil.so.1" in line or "libBrokenLocale.so.1" in line)]
+    if not paths:
+        raise Skip("no library at hand to preload")
+    env = {"LD_PRELOAD": paths[0]}
+    maps = record(bench, ["cat", "/proc/self/maps"], env=env)[0].text()
+    require(Path(paths[0]).name.split(".")[0] in maps, f"{paths[0]} was not loaded under kprof")
+    ran, trace = record(bench, [sample(bench, "llm_decode"), *EXACT], env=env)
+    seen = report(bench, trace)
+    words = compare.counts(seen.kernels, ran.number("kernel_launches"), seen.dropped)
+    return f"{Path(paths[0]).name} loaded, {words}"
+
+
+# ---- times ----
+
+def spin_times(bench):
+    rows = []
+    for length_us in (0, 10, 100, 1000):
+        ran, trace = record(bench, [sample(bench, "spin"), "--spin-us", length_us,
+                                    "--spin-count", "50"])
+        own, step_ns = compare.parse_spins(ran.text())
+        row = report(bench, trace).kernel("spin_kernel")
+        require(row.calls == len(own), f"{row.calls} of {len(own)} kernels recorded")
+        rows.append((length_us, sum(own) / len(own), row.mean_ns, step_ns))
+    return compare.spin_offsets(rows)
+
+
+def graph_times(bench):
+    """Three graphs of 2,000 nodes; the one whose error is in the middle counts."""
+    results = []
+    for _ in range(3):
+        ran, trace = record(bench, [sample(bench, "spin"), "--graph-nodes", "2000",
+                                    "--replays", "1"])
+        event_ns = float(ran.text().split("event_ns ")[1].split()[0])
+        seen = report(bench, trace)
+        hold_ns = seen.kernel("hold_kernel").total_ns
+        nodes_ns = seen.kernel("node_kernel").total_ns
+        error = abs(seen.span_ns - hold_ns - event_ns)
+        results.append((error, event_ns, seen.span_ns, hold_ns, nodes_ns))
+    return compare.graph_time(*sorted(results)[1][1:])
+
+
+# ---- PyTorch ----
+
+def torch_pairs(bench, options, runs):
+    """Runs of torch_decode under torch.profiler and under kprof, in turns."""
+    pairs = []
+    for number in range(runs):
+        path = bench.folder / f"torch-{number}.json"
+        bench.run([*TORCH, *options, "--profile", path, "--profile-scope", "all"])
+        _, trace = record(bench, [*TORCH, *options])
+        pairs.append((compare.parse_torch(path.read_text()), report(bench, trace).by_full_name()))
+    return pairs
+
+
+def torch_counts(options):
+    def check(bench):
+        need_torch(bench)
+        theirs, ours = torch_pairs(bench, options, 1)[0]
+        return compare.same_kernels({name: row.calls for name, row in theirs.items()},
+                                    {name: row.calls for name, row in ours.items()})
+    return check
+
+
+def torch_times(bench):
+    need_torch(bench)
+    pairs = torch_pairs(bench, [], TORCH_RUNS)
+    theirs, ours = (compare.median_means([pair[side] for pair in pairs]) for side in (0, 1))
+    return compare.top_kernels(theirs, ours)
+
+
+# ---- sizes and speed ----
+
+def trace_size(argv_of):
+    def check(bench):
+        _, trace = record(bench, argv_of(bench))
+        return compare.bytes_a_launch(trace.read_bytes())
+    return check
+
+
+def torch_argv(bench):
+    need_torch(bench)
+    return TORCH
+
+
+def million(bench):
+    """kprof report on a trace of a million launches: 0.3 s and 64 MB at most."""
+    binary = sample(bench, "llm_decode")
+    shape = [*SMALL, "--no-cublas"]
+    few, more = (bench.run([binary, *shape, "--steps", steps]).number("kernel_launches")
+                 for steps in (64, 128))
+    steps = 64 + -(-(1000000 - few) * 64 // (more - few))
+    ran, trace = record(bench, [binary, *shape, "--steps", steps])
+    seen = report(bench, trace)
+    words = compare.counts(seen.kernels, ran.number("kernel_launches"), seen.dropped)
+    runs = [bench.run([bench.build / "kprof", "report", trace]) for _ in range(5)]
+    seconds, peak = median(run.seconds for run in runs), max(run.peak_bytes for run in runs)
+    words += f": report {seconds:.3f} s, {peak / 1e6:.0f} MB; {trace.stat().st_size / 1e6:.1f} MB"
+    require(seen.kernels >= 1000000, f"{words}: not a million")
+    require(seconds <= 0.3 and peak <= 64e6, f"{words}: more than 0.3 s or 64 MB")
+    return words
+
+
+def overhead(bench):
+    """What kprof adds to a launch and to a graph node. The limits are twice what raw CUPTI adds."""
+    def launch_ns(ran):
+        return float(ran.stderr.decode().split("issue, ")[1].split()[0])
+
+    def node_ns(ran):
+        return median(float(line.split()[-1]) for line in ran.text().splitlines()
+                      if line.startswith("replay"))
+
+    empty = [sample(bench, "spin"), "--empty", "200000"]
+    graph = [sample(bench, "spin"), "--graph-nodes", "500", "--replays", "50", "--node-cycles", "0"]
+    added = {}
+    words = []
+    for what, argv, value in (("launch", empty, launch_ns), ("node", graph, node_ns)):
+        bare = median(value(bench.run(argv)) for _ in range(3))
+        profiled = median(value(record(bench, argv)[0]) for _ in range(3))
+        added[what] = profiled - bare
+        words.append(f"{what} {bare:.0f} → {profiled:.0f} ns")
+    require(added["launch"] <= 5600 and added["node"] <= 2500, ", ".join(words))
+    return ", ".join(words)
+
+
+def doctor(bench):
+    text = bench.run([bench.build / "kprof", "doctor"]).text()
+    names = subprocess.run(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"],
+                           capture_output=True, text=True, check=True).stdout.splitlines()
+    require(names[0] in text, f"kprof doctor does not name {names[0]}")
+    return names[0]
+
+
+def counts_rows():
+    return [Check(f"launches-{binary.removeprefix('llm_decode').strip('_') or 'shared'}-{shape}",
+                  180, launches(binary, shape),
+                  "launches, copies and sets recorded = issued by llm_decode --no-cublas")
+            for binary in ("llm_decode", "llm_decode_static") for shape in SHAPES]
+
+
+def transparent_rows():
+    what = "stdout and exit status with and without kprof, byte for byte"
+    rows = [Check(f"output-{binary.removeprefix('llm_decode').strip('_') or 'shared'}-{shape}",
+                  180, transparent(binary, ["--steps", "16", *options]), what)
+            for binary in ("llm_decode", "llm_decode_static") for shape, options in SHAPES.items()]
+    rows += [Check(f"output-{name}", 120, transparent(name, ["--empty", "10000"]), what)
+             for name in ("spin", "spin_static")]
+    rows.append(Check("output-torch", 300, transparent_script("torch_decode.py"), what))
+    rows.append(Check("output-attention", 300, transparent_script("attention_backends.py"), what))
+    return rows
+
+
+CHECKS = [
+    Check("doctor", 60, doctor, "kprof doctor succeeds and names the GPU"),
+    *counts_rows(),
+    Check("launches-issued", 180, launches_issued, "recorded = issued at the driver, with cuBLAS"),
+    Check("ranges", 120, ranges, "NVTX ranges recorded = pushed"),
+    *transparent_rows(),
+    Check("exit-status", 180, exit_status, "exit status with and without kprof, signals included"),
+    Check("killed", 120, killed, "the trace of a killed program is readable and says so"),
+    Check("preload", 180, preload, "the user's LD_PRELOAD is kept"),
+    Check("spin", 180, spin_times, "durations against the GPU's own timer: 100 ns"),
+    Check("graph-time", 180, graph_times, "a serial graph against events around it: 1 %"),
+    Check("torch-counts", 400, torch_counts([]), "launches by kernel = torch.profiler's, eager"),
+    Check("torch-counts-graph", 400, torch_counts(["--graph"]), "the same in a CUDA graph"),
+    Check("torch-times", 900, torch_times, "top ten kernels against torch.profiler: 3 %"),
+    Check("size-eager", 180, trace_size(lambda bench: [sample(bench, "llm_decode")]),
+          "bytes a launch on disk, names aside: 4 at most"),
+    Check("size-graph", 180, trace_size(lambda bench: [sample(bench, "llm_decode"), "--graph"]),
+          "the same, CUDA graph"),
+    Check("size-torch", 300, trace_size(torch_argv), "the same, PyTorch eager"),
+    Check("million", 600, million, "report on a million launches: 0.3 s and 64 MB at most"),
+    Check("overhead", 300, overhead, "cost of a launch and of a graph node"),
+]
+
+
+# ---- the page of results ----
+
+def output_of(*argv):
+    try:
+        ran = subprocess.run(argv, capture_output=True, text=True, timeout=30, check=False,
+                             cwd=ROOT)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return ran.stdout.strip() if ran.returncode == 0 else ""
+
+
+def facts():
+    smi = output_of("nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader")
+    gpu, _, driver = smi.splitlines()[0].partition(", ") if smi else ("unknown", "", "unknown")
+    commit = output_of("git", "rev-parse", "HEAD") or os.environ.get("KPROF_COMMIT", "unknown")
+    if output_of("git", "status", "--porcelain"):
+        commit += " with changes"
+    return [
+        ("date", datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC")),
+        ("GPU", gpu),
+        ("driver", driver),
+        ("host", f"{os.cpu_count()} CPUs, Linux {os.uname().release}"),
+        ("commit", commit),
+        ("command", "`" + os.environ.get("KPROF_COMMAND", "tests/gpu/checks.py").strip() + "`"),
+    ]
+
+
+def places(out, about):
+    """Where the page and the logs go."""
+    if out:
+        return Path(out) / "results.md", Path(out) / "logs"
+    gpu = about["GPU"].lower().replace("nvidia ", "").replace(" ", "-")
+    return ROOT / f"docs/results/{about['date'][:10]}-{gpu}.md", ROOT / "build/gpu-logs"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", default=ROOT / "build")
+    parser.add_argument("--out")
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("names", nargs="*")
+    args = parser.parse_args()
+    chosen = [check for check in CHECKS
+              if not args.names or any(check.name.startswith(name) for name in args.names)]
+    if args.list:
+        for check in chosen:
+            print(f"{check.name:<24} {check.limit_s:4d} s  {check.what}")
+        return 0
+    if not chosen:
+        parser.error(f"no check is called {' or '.join(args.names)}; see --list")
+    about = facts()
+    page, logs = places(args.out, dict(about))
+    rows = run_table(chosen, args.build, logs)
+    verdicts = [row.verdict for row in rows]
+    summary = ", ".join(f"{verdicts.count(verdict)} {word}" for verdict, word in
+                        (("PASS", "passed"), ("FAIL", "failed"), ("SKIP", "skipped")))
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text(markdown("Checks on a GPU", [*about, ("result", summary)], rows))
+    print(f"results in {page}, logs in {logs}\n{summary}")
+    return 1 if "FAIL" in verdicts else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
