@@ -49,6 +49,15 @@ static uint64_t memop_ns(const struct kp_report *report)
 	return total_ns;
 }
 
+/* Whether a process counted launches at the driver's door. */
+static bool was_issued(const struct kp_report *report)
+{
+	for (size_t i = 0; i < report->process_count; i++)
+		if (report->processes[i].process->counts.kernels_issued)
+			return true;
+	return false;
+}
+
 static void say_no_kernels(struct sentence *sentence, const struct kp_report *report)
 {
 	if (missing_records(&report->counts))
@@ -60,6 +69,9 @@ static void say_no_kernels(struct sentence *sentence, const struct kp_report *re
 		    report->counts.kernels);
 	else if (report->counts.processes_refused)
 		say(sentence, "Nothing was recorded: the note above says why and what helps");
+	else if (was_issued(report))
+		say(sentence, "Kernels were launched, but CUPTI recorded none: «kprof doctor» may "
+			      "say why");
 	else if (report->memop_count)
 		say(sentence, "No kernel ran, only memory operations: there is nothing to rank");
 	else

@@ -8,15 +8,17 @@
 
 #include "profiler/say.h"
 
-/* Variables by which the driver and NVTX load a tool, and what it means that the user has set one.
+/*
+ * Variables by which the driver and NVTX load a tool, and what it means that the user has set one:
+ * where `chain` names a variable, kprof takes the place and starts the other tool itself.
  */
 static const struct {
-	const char *name, *consequence;
+	const char *name, *chain, *consequence;
 } injections[] = {
-	{"CUDA_INJECTION64_PATH",
-	 "kprof keeps it and starts from its preload; two tools that use CUPTI "
-	 "at once may hinder each other"},
-	{"NVTX_INJECTION64_PATH", "kprof keeps it, so NVTX ranges go there and not into the trace"},
+	{"CUDA_INJECTION64_PATH", "KPROF_CHAIN",
+	 "kprof starts it first and then itself; if it uses CUPTI, kprof stands aside"},
+	{"NVTX_INJECTION64_PATH", NULL,
+	 "kprof keeps it, so NVTX ranges go there and not into the trace"},
 };
 
 #define INJECTION_COUNT (sizeof injections / sizeof *injections)
@@ -86,8 +88,12 @@ enum kp_status kp_environment_apply(const struct kp_environment *environment)
 	if (environment->preload && fits_preload(environment->library))
 		done &= set_preload(environment->library);
 	for (size_t i = 0; i < INJECTION_COUNT; i++) {
-		if (!foreign_value(injections[i].name, environment->library))
-			done &= setenv(injections[i].name, environment->library, 1) == 0;
+		const char *value = foreign_value(injections[i].name, environment->library);
+		if (value && !injections[i].chain)
+			continue;
+		if (value)
+			done &= setenv(injections[i].chain, value, 1) == 0;
+		done &= setenv(injections[i].name, environment->library, 1) == 0;
 	}
 	done &= setenv("KPROF_TRACE", environment->trace, 1) == 0;
 	done &= setenv("KPROF_LIVE", environment->live, 1) == 0;

@@ -15,6 +15,7 @@
 #define LABEL 11 /* columns */
 #define DIGITS 4
 #define MAX_GPUS 16 /* lines; more are counted */
+#define MAX_NOTES 3 /* lines; kprof info has all */
 
 /* One line, wrapped behind its label. */
 __attribute__((format(printf, 5, 6))) static void line(FILE *file, const struct kp_view *view,
@@ -106,6 +107,9 @@ static void print_driver(FILE *file, const struct kp_report *report, const struc
 	if (KP_HAS(info, PROCESS, cupti_version))
 		length += (size_t)snprintf(text + length, sizeof text - length,
 					   "CUPTI API %" PRIu64 ", ", info->cupti_version);
+	if (report->counts.kernels == 0 && KP_HAS(info, PROCESS, cupti_path))
+		length += (size_t)snprintf(text + length, sizeof text - length, "%.400s, ",
+					   show(info->cupti_path).text);
 	if (length > 2) {
 		text[length - 2] = '\0';
 		line(file, view, KP_STYLE_PLAIN, "Driver", "%s", text);
@@ -129,9 +133,12 @@ static void print_totals(FILE *file, const struct kp_report *report, const struc
 	if (counts->graph_kernels > 0)
 		snprintf(graphs, sizeof graphs, ", %s of them by CUDA graphs",
 			 kp_human_count(counts->graph_kernels).text);
-	line(file, view, KP_STYLE_PLAIN, "Kernels", "%s launch%s of %zu kernel%s%s",
-	     kp_human_count(counts->kernels).text, counts->kernels == 1 ? "" : "es",
-	     report->kernel_count, report->kernel_count == 1 ? "" : "s", graphs);
+	if (counts->kernels == 0)
+		line(file, view, KP_STYLE_PLAIN, "Kernels", "none recorded");
+	else
+		line(file, view, KP_STYLE_PLAIN, "Kernels", "%s launch%s of %zu kernel%s%s",
+		     kp_human_count(counts->kernels).text, counts->kernels == 1 ? "" : "es",
+		     report->kernel_count, report->kernel_count == 1 ? "" : "s", graphs);
 }
 
 /* Losses between the driver and the file. */
@@ -183,20 +190,40 @@ static void print_refused(FILE *file, const struct kp_report *report, const stru
 							  : "kprof info says why");
 }
 
-/* How much of what killed processes issued is missing, where they counted it. */
-static uint64_t missing_launches(const struct kp_report *report)
+/*
+ * How much of what processes issued is not in the trace, where they counted it: of killed ones all
+ * of it; of the others what no line about losses explains.
+ */
+static uint64_t missing_launches(const struct kp_report *report, bool unfinished)
 {
 	uint64_t missing = 0;
 
 	for (size_t i = 0; i < report->process_count; i++) {
 		const struct kp_process_row *row = &report->processes[i];
 		const struct kp_counts *counts = &row->process->counts;
-		bool unfinished = row->process->end.has == 0;
-		if (unfinished && KP_HAS(counts, COUNTS, kernels_issued) &&
-		    counts->kernels_issued > row->kernels)
-			missing += counts->kernels_issued - row->kernels;
+		uint64_t explained = row->kernels;
+		if ((row->process->end.has == 0) != unfinished ||
+		    !KP_HAS(counts, COUNTS, kernels_issued))
+			continue;
+		if (!unfinished)
+			explained += counts->records_dropped + counts->kernels_unwritten;
+		if (counts->kernels_issued > explained)
+			missing += counts->kernels_issued - explained;
 	}
 	return missing;
+}
+
+/* Messages of collectors that did start; those of the others are in «Untraced». */
+static void print_notes(FILE *file, const struct kp_report *report, const struct kp_view *view)
+{
+	for (size_t i = 0, shown = 0; i < report->process_count && shown < MAX_NOTES; i++) {
+		const struct kp_process *process = report->processes[i].process;
+		if (!KP_HAS(&process->info, PROCESS, cupti_version) || process->note_count == 0 ||
+		    !KP_HAS(&process->notes[0], NOTE, text))
+			continue;
+		line(file, view, KP_STYLE_WARNING, "Note", "%s", show(process->notes[0].text).text);
+		shown++;
+	}
 }
 
 /* Damage of the file, and processes that did not end well. */
@@ -204,7 +231,8 @@ static void print_damage(FILE *file, const struct kp_report *report, const struc
 {
 	const struct kp_report_counts *counts = &report->counts;
 	const struct kp_damage *damage = &counts->damage;
-	uint64_t missing = missing_launches(report);
+	uint64_t missing = missing_launches(report, true);
+	uint64_t absent = missing_launches(report, false);
 
 	if (counts->processes_unfinished > 0 && missing > 0)
 		line(file, view, KP_STYLE_WARNING, "Unfinished",
@@ -218,6 +246,10 @@ static void print_damage(FILE *file, const struct kp_report *report, const struc
 		     " of %zu processes were killed or still run; their last second may be "
 		     "missing",
 		     counts->processes_unfinished, report->process_count);
+	if (absent > 0)
+		line(file, view, KP_STYLE_WARNING, "Missing",
+		     "%s launches were issued, but CUPTI delivered no record of them",
+		     kp_human_count(absent).text);
 	if (damage->torn_tail)
 		line(file, view, KP_STYLE_WARNING, "Truncated",
 		     "the trace ends in the middle of a chunk; what was whole is shown");
@@ -250,5 +282,6 @@ void kp_print_header(FILE *file, const struct kp_report *report, const struct kp
 	print_totals(file, report, view);
 	print_losses(file, report, view);
 	print_refused(file, report, view);
+	print_notes(file, report, view);
 	print_damage(file, report, view);
 }

@@ -235,9 +235,10 @@ class Environment(Case):
         self.assertFalse([x for x in lines if "warning" in x])
 
     def test_other_tools_are_kept(self):
-        for name in ("CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"):
+        for name, kept in (("CUDA_INJECTION64_PATH", "KPROF_CHAIN"),
+                           ("NVTX_INJECTION64_PATH", "NVTX_INJECTION64_PATH")):
             found, lines = self.variables(**{name: "/other/tool.so"})
-            self.assertEqual(found[name], "/other/tool.so")
+            self.assertEqual(found[kept], "/other/tool.so")
             self.assertEqual(len([x for x in lines if name in x and "/other/tool.so" in x]), 1)
 
     def test_path_that_preload_cannot_carry(self):
