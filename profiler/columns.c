@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "analyzers/telling.h"
 #include "profiler/humanise.h"
 #include "profiler/style.h"
 #include "profiler/text.h"
@@ -266,7 +267,12 @@ static void print_name(FILE *file, const struct kp_table_row *row, size_t width)
 	fprintf(file, "%*s", (int)indent, "");
 	snprintf(rest, sizeof rest, "(%zu more %s%s)", row->rest, row->rest_of ? row->rest_of : "",
 		 row->rest == 1 ? "" : "s");
-	kp_text_fit(file, row->rest ? rest : row->name, width - indent);
+	if (row->rest) {
+		kp_text_fit(file, rest, width - indent);
+	} else {
+		struct kp_word word = kp_name_telling(row->name);
+		kp_text_fit_around(file, row->name, width - indent, word.bytes, word.length);
+	}
 }
 
 void kp_table_print(FILE *file, const struct kp_table *table, const struct kp_view *view,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define ELLIPSIS "…"
+#define LEAST_HEAD 4 /* columns of a name's beginning that a word may leave */
 #define REPLACEMENT 0xFFFD
 
 /* Ranges of code points that take no column, or two; sorted. */
@@ -161,13 +162,44 @@ size_t kp_text_fit(FILE *file, const char *text, size_t columns)
 		return all;
 	}
 	size_t kept = columns - 1; /* the ellipsis takes one */
-	size_t head = prefix(text, length, kept - kept / 2, &head_columns);
+	/* The ends of names differ more than their beginnings. */
+	size_t head = prefix(text, length, (kept + 2) / 3, &head_columns);
 	/* The tail begins where no more columns remain than are left for it. */
 	size_t tail = prefix(text, length, all - (kept - head_columns), &skipped);
 	if (all - skipped > kept - head_columns) /* a wide character straddles the cut */
 		tail += prefix(text + tail, length - tail, 2, &wide);
 	fprintf(file, "%.*s" ELLIPSIS "%s", (int)head, text, text + tail);
 	return head_columns + 1 + (all - skipped - wide);
+}
+
+/* The beginning of a text that is too long. */
+static size_t fit_beginning(FILE *file, const char *text, size_t length, size_t columns)
+{
+	size_t taken, bytes = prefix(text, length, columns - 1, &taken);
+
+	fprintf(file, "%.*s" ELLIPSIS, (int)bytes, text);
+	return taken + 1;
+}
+
+size_t kp_text_fit_around(FILE *file, const char *text, size_t columns, const char *word,
+			  size_t word_length)
+{
+	size_t length = strlen(text), word_columns = columns_of(word, word_length), head_columns;
+	const char *arguments = strchr(text, '<');
+
+	if (columns_of(text, length) <= columns || !arguments || columns < 3 * LEAST_HEAD)
+		return kp_text_fit(file, text, columns);
+	if (word_length == 0)
+		return fit_beginning(file, text, length, columns);
+	size_t head =
+		columns > word_columns + 1 + LEAST_HEAD ? columns - word_columns - 1 : LEAST_HEAD;
+	head = prefix(text, (size_t)(word - text), head, &head_columns);
+	fprintf(file, "%.*s" ELLIPSIS, (int)head, text);
+	size_t left = columns - head_columns - 1;
+	if (word_columns > left)
+		return head_columns + 1 + fit_beginning(file, word, word_length, left);
+	fprintf(file, "%.*s", (int)word_length, word);
+	return head_columns + 1 + word_columns;
 }
 
 void kp_text_wrap(FILE *file, const char *text, size_t at, size_t indent, size_t width)

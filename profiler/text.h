@@ -41,6 +41,14 @@ char *kp_text_exact(const char *bytes, size_t length);
 size_t kp_text_fit(FILE *file, const char *text, size_t columns);
 
 /*
+ * The same for a name with template arguments, of which `word` (a part of `text`) says most: a
+ * little of the name's beginning and the word, as far as there is room. Without a word (length 0),
+ * the beginning alone. Other names lose their middle.
+ */
+size_t kp_text_fit_around(FILE *file, const char *text, size_t columns, const char *word,
+			  size_t word_length);
+
+/*
  * Prints words of valid UTF-8 and a line end: the first line begins at column `at`, the others at
  * `indent`, none is longer than `width` columns unless a single word is.
  */
