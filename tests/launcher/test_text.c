@@ -143,14 +143,43 @@ static void test_text_fit_cuts_the_middle(void **state)
 {
 	(void)state;
 	assert_fit("abcdef", 6, "abcdef");
-	assert_fit("abcdefg", 6, "abc…fg");
+	assert_fit("abcdefg", 6, "ab…efg");
 	assert_fit("abcdefg", 5, "ab…fg");
 	assert_fit("abcdefg", 2, "a…");
 	assert_fit("abcdefg", 1, "…");
 	assert_fit("äöüäöüä", 5, "äö…üä");
+	assert_fit("nvjet_sm90_tst_64x8_64x16_4x1_v_bz_TNT", 22, "nvjet_s…6_4x1_v_bz_TNT");
 	assert_fit("名名名名", 5, "名…名");
-	assert_fit("名名名名", 4, "名…"); /* half of a wide character does not fit */
+	assert_fit("名名名名", 4, "…名"); /* half of a wide character does not fit */
 	assert_fit("", 1, "");
+}
+
+static void assert_fit_around(const char *text, const char *word, size_t columns,
+			      const char *expected)
+{
+	char *written = NULL;
+	size_t size = 0;
+	FILE *file = open_memstream(&written, &size);
+
+	assert_non_null(file);
+	size_t taken = kp_text_fit_around(file, text, columns, strstr(text, word), strlen(word));
+	fclose(file);
+	assert_string_equal(written, expected);
+	assert_int_equal(taken, kp_text_columns(expected));
+	assert_true(taken <= columns);
+	free(written);
+}
+
+static void test_text_fit_keeps_the_telling_word(void **state)
+{
+	(void)state;
+	assert_fit_around("kernel<4, Mul>", "Mul", 14, "kernel<4, Mul>");
+	assert_fit_around("elementwise_kernel<4, Mul>", "Mul", 14, "elementwis…Mul");
+	assert_fit_around("elementwise_kernel<4, MultiplyAdd>", "MultiplyAdd", 14,
+			  "elem…Multiply…");
+	assert_fit_around("reduce_kernel_of<float, int>", "", 14, "reduce_kernel…");
+	assert_fit_around("nvjet_64x8_64x16_TNT", "", 14, "nvjet…4x16_TNT");
+	assert_fit_around("kernel<4, Mul>", "Mul", 5, "ke…l>");
 }
 
 static void assert_wrap(const char *text, const char *expected)
@@ -222,6 +251,7 @@ int main(void)
 		cmocka_unit_test(test_text_exact_round_trips),
 		cmocka_unit_test(test_text_visible_hides_no_control),
 		cmocka_unit_test(test_text_fit_cuts_the_middle),
+		cmocka_unit_test(test_text_fit_keeps_the_telling_word),
 		cmocka_unit_test(test_text_wrap),
 		cmocka_unit_test(test_humanise_durations),
 		cmocka_unit_test(test_humanise_counts_and_bytes),
