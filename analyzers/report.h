@@ -104,7 +104,7 @@ struct kp_report_counts {
 	uint64_t lost;          /* in damaged parts of the file, where that is known */
 	uint64_t unknown_records;
 	uint64_t displaced; /* kernels out of order in a broken file: busy times are approximate */
-	uint32_t processes_refused;    /* in which nothing could be collected; their notes say why */
+	uint32_t processes_refused; /* in which nothing could be collected; their notes say why */
 	uint32_t processes_unfinished; /* collected, but no end record: killed, or still running */
 	struct kp_damage damage;
 };

@@ -137,8 +137,8 @@ static const struct kp_example run_environment[] = {
 	{"COLUMNS", "Width of the text where the output is no terminal; 80 without it."},
 	{"NO_COLOR", "When set and not empty, no colours."},
 	{"LD_PRELOAD", "Kept: kprof's library goes before what is there."},
-	{"CUDA_INJECTION64_PATH", "Where it is set, kprof takes its place in CMD and starts that tool "
-				  "first; if the tool uses CUPTI, kprof stands aside and says so."},
+	{"CUDA_INJECTION64_PATH", "Where it is set, kprof starts that tool in CMD before itself; "
+				  "if the tool uses CUPTI, kprof stands aside and says so."},
 	{"NVTX_INJECTION64_PATH", "Kept where it is set; NVTX ranges then go to that tool."},
 	{0},
 };

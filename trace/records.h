@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "trace/fields.h"
+#include "trace/times.h"
 
 /* Bytes with a length; a NUL follows in memory, but the bytes may hold NULs of their own. */
 struct kp_text {
@@ -126,29 +127,5 @@ struct kp_range {
 	uint32_t depth;  /* 0: outermost of its thread and domain; ranges of start/end pairs:
 			    UINT32_MAX */
 };
-
-enum kp_time_quality {
-	KP_TIME_VALID,
-	KP_TIME_UNTIMED, /* start = end = 0: CUPTI could not time it; or end = 0: it was still
-			    running */
-	KP_TIME_INVALID  /* end before start, or outside what a run can last */
-};
-
-/* The latest time that is believed: 2^62 ns, 146 years. Sentinels such as UINT64_MAX lie above it.
- */
-#define KP_TIME_MAX_NS (1ULL << 62)
-/* The longest duration that is believed: 30 days. */
-#define KP_DURATION_MAX_NS (30ULL * 24 * 3600 * 1000000000ULL)
-
-/* Whether a pair of raw times can be used. The one rule for collector, reader and analyses. */
-static inline enum kp_time_quality kp_time_quality(uint64_t start_ns, uint64_t end_ns)
-{
-	if (end_ns == 0)
-		return KP_TIME_UNTIMED;
-	if (start_ns == 0 || end_ns < start_ns || end_ns > KP_TIME_MAX_NS ||
-	    end_ns - start_ns > KP_DURATION_MAX_NS)
-		return KP_TIME_INVALID;
-	return KP_TIME_VALID;
-}
 
 #endif

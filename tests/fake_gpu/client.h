@@ -38,7 +38,8 @@ extern struct kp_client kp_client;
 
 /*
  * Runs `body` in a child with KP_FAKE=`faults` (NULL: none) and a fresh ledger, which the body
- * reads with kp_fake_counted. Returns the child's exit status, 128 + n for a signal: 0 when all is well.
+ * reads with kp_fake_counted. Returns the child's exit status, 128 + n for a signal: 0 when all is
+ * well.
  */
 int kp_client_run(const char *faults, void (*body)(void));
 

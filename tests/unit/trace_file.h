@@ -36,8 +36,11 @@ static inline void trace_file_end(struct trace_file *file)
 static inline uint32_t trace_file_config(struct trace_file *file, const char *name, uint32_t device,
 					 uint32_t stream)
 {
-	struct kp_launch_config config = {
-		.device = device, .context = 1, .stream = stream, .grid = {1, 1, 1}, .block = {128, 1, 1}};
+	struct kp_launch_config config = {.device = device,
+					  .context = 1,
+					  .stream = stream,
+					  .grid = {1, 1, 1},
+					  .block = {128, 1, 1}};
 	uint32_t number;
 
 	if (kp_writer_intern(file->writer, name, strlen(name), &config.name) != KP_OK ||
