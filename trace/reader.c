@@ -345,12 +345,12 @@ static enum kp_status decode(struct kp_reader *reader, const struct kp_chunk_hea
 		out->kind = KP_EVENT_RANGES;
 		out->ranges = reader->records;
 		status = kp_columns_get_ranges(payload, count, reader->records);
-		sound = status == KP_OK && names_known(reader->records, count, &process->public);
+		sound = status == KP_OK && names_known(reader->records, count, &process->view);
 	}
 	if (status != KP_OK)
 		return status;
 	sound = sound && keeps_promise(reader->records, count, stride, header->first_ns);
-	out->process = &process->public;
+	out->process = &process->view;
 	out->count = count;
 	return sound ? KP_OK : KP_CORRUPT;
 }
@@ -394,7 +394,7 @@ size_t kp_reader_process_count(const struct kp_reader *reader)
 
 const struct kp_process *kp_reader_process(const struct kp_reader *reader, size_t index)
 {
-	return &reader->tables.processes[index]->public;
+	return &reader->tables.processes[index]->view;
 }
 
 struct kp_damage kp_reader_damage(const struct kp_reader *reader)

@@ -88,8 +88,8 @@ enum kp_status kp_tables_process(struct kp_tables *tables, uint64_t process,
 		free(created);
 		return status;
 	}
-	created->public.id = process;
-	created->public.index = index;
+	created->view.id = process;
+	created->view.index = index;
 	tables->processes[tables->count++] = created;
 	*out = created;
 	return KP_OK;
@@ -100,15 +100,15 @@ enum kp_status kp_tables_process(struct kp_tables *tables, uint64_t process,
 static enum kp_status add_string(struct kp_tables *tables, struct kp_process_tables *process,
 				 const struct kp_text *text)
 {
-	struct kp_process *public = &process->public;
+	struct kp_process *view = &process->view;
 
 	if (!spend(tables, sizeof(*text) + text->length))
 		return KP_CORRUPT;
-	if (!grow((void **)&process->strings, public->string_count, &process->string_capacity,
+	if (!grow((void **)&process->strings, view->string_count, &process->string_capacity,
 		  sizeof(*text)))
 		return KP_NO_MEMORY;
-	process->strings[public->string_count++] = *text;
-	public->strings = process->strings;
+	process->strings[view->string_count++] = *text;
+	view->strings = process->strings;
 	return KP_OK;
 }
 
@@ -116,16 +116,16 @@ static enum kp_status add_string(struct kp_tables *tables, struct kp_process_tab
 static enum kp_status add_config(struct kp_tables *tables, struct kp_process_tables *process,
 				 const struct kp_launch_config *config)
 {
-	struct kp_process *public = &process->public;
+	struct kp_process *view = &process->view;
 
 	if (!spend(tables, sizeof(*config) + sizeof(struct kp_lane)))
 		return KP_CORRUPT;
-	if (!grow((void **)&process->configs, public->config_count, &process->config_capacity,
+	if (!grow((void **)&process->configs, view->config_count, &process->config_capacity,
 		  sizeof(*config)))
 		return KP_NO_MEMORY;
-	process->configs[public->config_count++] =
+	process->configs[view->config_count++] =
 		config ? *config : (struct kp_launch_config){.name = UINT32_MAX};
-	public->configs = process->configs;
+	view->configs = process->configs;
 	return kp_lanes_add(&process->lanes, config);
 }
 
@@ -150,7 +150,7 @@ static enum kp_status add_strings(struct kp_tables *tables, struct kp_process_ta
 				  size_t count, struct kp_cursor *payload)
 {
 	size_t missing, skip;
-	enum kp_status status = table_begin(payload, process->public.string_count, &missing, &skip);
+	enum kp_status status = table_begin(payload, process->view.string_count, &missing, &skip);
 
 	for (size_t i = 0; status == KP_OK && i < missing; i++)
 		status = add_string(tables, process, &lost_name);
@@ -174,7 +174,7 @@ static enum kp_status add_configs(struct kp_tables *tables, struct kp_process_ta
 				  size_t count, struct kp_cursor *payload)
 {
 	size_t missing, skip;
-	enum kp_status status = table_begin(payload, process->public.config_count, &missing, &skip);
+	enum kp_status status = table_begin(payload, process->view.config_count, &missing, &skip);
 
 	for (size_t i = 0; status == KP_OK && i < missing; i++)
 		status = add_config(tables, process, NULL);
@@ -207,7 +207,7 @@ static enum kp_status decode(struct kp_tables *tables, const struct kp_fieldset 
 static enum kp_status add_device(struct kp_tables *tables, struct kp_process_tables *process,
 				 struct kp_cursor *payload)
 {
-	struct kp_process *public = &process->public;
+	struct kp_process *view = &process->view;
 	struct kp_device_info device = {0};
 	enum kp_status status = decode(tables, &kp_device_fieldset, payload, &device);
 
@@ -215,18 +215,18 @@ static enum kp_status add_device(struct kp_tables *tables, struct kp_process_tab
 		return status;
 	if (!spend(tables, sizeof(device)))
 		return KP_CORRUPT;
-	if (!grow((void **)&process->devices, public->device_count, &process->device_capacity,
+	if (!grow((void **)&process->devices, view->device_count, &process->device_capacity,
 		  sizeof(device)))
 		return KP_NO_MEMORY;
-	public->devices = process->devices;
-	process->devices[public->device_count++] = device;
+	view->devices = process->devices;
+	process->devices[view->device_count++] = device;
 	return KP_OK;
 }
 
 static enum kp_status add_note(struct kp_tables *tables, struct kp_process_tables *process,
 			       struct kp_cursor *payload)
 {
-	struct kp_process *public = &process->public;
+	struct kp_process *view = &process->view;
 	struct kp_note note = {0};
 	enum kp_status status = decode(tables, &kp_note_fieldset, payload, &note);
 
@@ -234,22 +234,22 @@ static enum kp_status add_note(struct kp_tables *tables, struct kp_process_table
 		return status;
 	if (!spend(tables, sizeof(note)))
 		return KP_CORRUPT;
-	if (!grow((void **)&process->notes, public->note_count, &process->note_capacity,
+	if (!grow((void **)&process->notes, view->note_count, &process->note_capacity,
 		  sizeof(note)))
 		return KP_NO_MEMORY;
-	public->notes = process->notes;
-	process->notes[public->note_count++] = note;
+	view->notes = process->notes;
+	process->notes[view->note_count++] = note;
 	return KP_OK;
 }
 
 static enum kp_status add_clock(struct kp_tables *tables, struct kp_process_tables *process,
 				struct kp_cursor *payload)
 {
-	struct kp_process *public = &process->public;
-	enum kp_status status = decode(tables, &kp_clock_fieldset, payload, &public->last_clock);
+	struct kp_process *view = &process->view;
+	enum kp_status status = decode(tables, &kp_clock_fieldset, payload, &view->last_clock);
 
-	if (status == KP_OK && !public->first_clock.has)
-	public->first_clock = public->last_clock;
+	if (status == KP_OK && !view->first_clock.has)
+		view->first_clock = view->last_clock;
 	return status;
 }
 
@@ -265,17 +265,17 @@ enum kp_status kp_tables_add(struct kp_tables *tables, const struct kp_chunk_hea
 		return KP_CORRUPT;
 	switch ((enum kp_chunk_kind)header->kind) {
 	case KP_CHUNK_PROCESS:
-		return decode(tables, &kp_process_fieldset, payload, &process->public.info);
+		return decode(tables, &kp_process_fieldset, payload, &process->view.info);
 	case KP_CHUNK_DEVICE:
 		return add_device(tables, process, payload);
 	case KP_CHUNK_CLOCK:
 		return add_clock(tables, process, payload);
 	case KP_CHUNK_COUNTS:
-		return decode(tables, &kp_counts_fieldset, payload, &process->public.counts);
+		return decode(tables, &kp_counts_fieldset, payload, &process->view.counts);
 	case KP_CHUNK_NOTE:
 		return add_note(tables, process, payload);
 	case KP_CHUNK_END:
-		return decode(tables, &kp_end_fieldset, payload, &process->public.end);
+		return decode(tables, &kp_end_fieldset, payload, &process->view.end);
 	case KP_CHUNK_STRINGS:
 		return add_strings(tables, process, header->record_count, payload);
 	case KP_CHUNK_CONFIGS:

@@ -11,9 +11,9 @@
 #include "trace/lanes.h"
 #include "trace/reader.h"
 
-/* A process under construction: `public` points into the vectors here. */
+/* A process under construction: `view` points into the vectors here. */
 struct kp_process_tables {
-	struct kp_process public;
+	struct kp_process view;
 	struct kp_device_info *devices;
 	struct kp_text *strings;
 	struct kp_launch_config *configs;
