@@ -1,5 +1,6 @@
 /* GPUs as timelines: which device of which process is which; see report_build.h. */
 #include "analyzers/report_build.h"
+#include "trace/vector.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -66,15 +67,9 @@ static enum kp_status add_gpu(struct kp_builder *builder, const struct kp_gpu_ro
 	struct kp_sweep_parts *parts =
 		builder->report->options.busy_shares ? &builder->parts : NULL;
 
-	if (builder->gpu_count == builder->gpu_capacity) {
-		size_t capacity = builder->gpu_capacity ? builder->gpu_capacity * 2 : 8;
-		struct kp_build_gpu *gpus = realloc(builder->gpus, capacity * sizeof(*gpus));
-
-		if (!gpus)
-			return KP_NO_MEMORY;
-		builder->gpus = gpus;
-		builder->gpu_capacity = capacity;
-	}
+	if (!kp_vector_grow((void **)&builder->gpus, builder->gpu_count, &builder->gpu_capacity,
+			    sizeof(*builder->gpus)))
+		return KP_NO_MEMORY;
 	builder->gpus[builder->gpu_count].row = *row;
 	if (kp_sweep_create(parts, &builder->gpus[builder->gpu_count].sweep) != KP_OK)
 		return KP_NO_MEMORY;

@@ -1,5 +1,6 @@
 /* Reading a trace into the builder's accumulators; see report_build.h. */
 #include "analyzers/report_build.h"
+#include "trace/vector.h"
 
 #include <stdlib.h>
 
@@ -16,15 +17,9 @@ static enum kp_status find_row(struct kp_builder *builder, struct kp_text name, 
 	status = kp_intern_put(&builder->row_names, name.bytes, name.length, row, &added);
 	if (status != KP_OK || !added)
 		return status;
-	if (builder->row_count == builder->row_capacity) {
-		size_t capacity = builder->row_capacity ? builder->row_capacity * 2 : 64;
-		struct kp_build_row *rows = realloc(builder->rows, capacity * sizeof(*rows));
-
-		if (!rows)
-			return KP_NO_MEMORY;
-		builder->rows = rows;
-		builder->row_capacity = capacity;
-	}
+	if (!kp_vector_grow((void **)&builder->rows, builder->row_count, &builder->row_capacity,
+			    sizeof(*builder->rows)))
+		return KP_NO_MEMORY;
 	builder->rows[builder->row_count++] = (struct kp_build_row){.mangled = name};
 	return KP_OK;
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "trace/vector.h"
+
 #define WINDOW_BYTES (64U << 10)
 
 /* One file being scanned, with a window of its bytes. */
@@ -40,15 +42,9 @@ enum kp_status kp_read_at(int fd, void *out, size_t length, uint64_t offset)
 
 static enum kp_status add_entry(struct kp_index *index, const struct kp_index_entry *entry)
 {
-	if (index->count == index->capacity) {
-		size_t capacity = index->capacity ? index->capacity * 2 : 64;
-		struct kp_index_entry *grown = realloc(index->entries, capacity * sizeof(*grown));
-
-		if (!grown)
-			return KP_NO_MEMORY;
-		index->entries = grown;
-		index->capacity = capacity;
-	}
+	if (!kp_vector_grow((void **)&index->entries, index->count, &index->capacity,
+			    sizeof(*index->entries)))
+		return KP_NO_MEMORY;
 	index->entries[index->count++] = *entry;
 	return KP_OK;
 }

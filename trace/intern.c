@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "trace/vector.h"
+
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -28,19 +30,6 @@ static bool grow_slots(struct kp_intern *table)
 	free(table->slots);
 	table->slots = slots;
 	table->slot_count = count;
-	return true;
-}
-
-static bool grow_entries(struct kp_intern *table)
-{
-	size_t capacity = table->capacity ? table->capacity * 2 : 32;
-	struct kp_intern_entry *entries =
-		realloc(table->entries, capacity * sizeof(*table->entries));
-
-	if (!entries)
-		return false;
-	table->entries = entries;
-	table->capacity = capacity;
 	return true;
 }
 
@@ -91,7 +80,8 @@ enum kp_status kp_intern_put(struct kp_intern *table, const void *bytes, size_t 
 		return KP_OK;
 	}
 	if (table->count == UINT32_MAX - 1 ||
-	    (table->count == table->capacity && !grow_entries(table)) ||
+	    !kp_vector_grow((void **)&table->entries, table->count, &table->capacity,
+			    sizeof(*table->entries)) ||
 	    !kp_buffer_reserve(&table->pool, length + 1)) {
 		table->pool.failed = false; /* a later, shorter string may still fit */
 		return KP_NO_MEMORY;

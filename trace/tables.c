@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "trace/fieldset.h"
+#include "trace/vector.h"
 
 /* What the index and the allocator add to a process, about. */
 #define PROCESS_OVERHEAD_BYTES 128
@@ -46,22 +47,6 @@ static bool spend(struct kp_tables *tables, size_t bytes)
 	return true;
 }
 
-/* Makes room for one more element. */
-static bool grow(void **vector, size_t count, size_t *capacity, size_t element_bytes)
-{
-	size_t larger = *capacity ? *capacity * 2 : 8;
-	void *grown;
-
-	if (count < *capacity)
-		return true;
-	grown = realloc(*vector, larger * element_bytes);
-	if (!grown)
-		return false;
-	*vector = grown;
-	*capacity = larger;
-	return true;
-}
-
 enum kp_status kp_tables_process(struct kp_tables *tables, uint64_t process,
 				 struct kp_process_tables **out)
 {
@@ -80,8 +65,8 @@ enum kp_status kp_tables_process(struct kp_tables *tables, uint64_t process,
 	if (!created)
 		return KP_NO_MEMORY;
 	status = KP_NO_MEMORY;
-	if (grow((void **)&tables->processes, tables->count, &tables->capacity,
-		 sizeof(struct kp_process_tables *)))
+	if (kp_vector_grow((void **)&tables->processes, tables->count, &tables->capacity,
+			   sizeof(struct kp_process_tables *)))
 		status =
 			kp_intern_put(&tables->identities, &process, sizeof(process), &index, NULL);
 	if (status != KP_OK) {
@@ -104,8 +89,8 @@ static enum kp_status add_string(struct kp_tables *tables, struct kp_process_tab
 
 	if (!spend(tables, sizeof(*text) + text->length))
 		return KP_CORRUPT;
-	if (!grow((void **)&process->strings, view->string_count, &process->string_capacity,
-		  sizeof(*text)))
+	if (!kp_vector_grow((void **)&process->strings, view->string_count,
+			    &process->string_capacity, sizeof(*text)))
 		return KP_NO_MEMORY;
 	process->strings[view->string_count++] = *text;
 	view->strings = process->strings;
@@ -120,8 +105,8 @@ static enum kp_status add_config(struct kp_tables *tables, struct kp_process_tab
 
 	if (!spend(tables, sizeof(*config) + sizeof(struct kp_lane)))
 		return KP_CORRUPT;
-	if (!grow((void **)&process->configs, view->config_count, &process->config_capacity,
-		  sizeof(*config)))
+	if (!kp_vector_grow((void **)&process->configs, view->config_count,
+			    &process->config_capacity, sizeof(*config)))
 		return KP_NO_MEMORY;
 	process->configs[view->config_count++] =
 		config ? *config : (struct kp_launch_config){.name = UINT32_MAX};
@@ -215,8 +200,8 @@ static enum kp_status add_device(struct kp_tables *tables, struct kp_process_tab
 		return status;
 	if (!spend(tables, sizeof(device)))
 		return KP_CORRUPT;
-	if (!grow((void **)&process->devices, view->device_count, &process->device_capacity,
-		  sizeof(device)))
+	if (!kp_vector_grow((void **)&process->devices, view->device_count,
+			    &process->device_capacity, sizeof(device)))
 		return KP_NO_MEMORY;
 	view->devices = process->devices;
 	process->devices[view->device_count++] = device;
@@ -234,8 +219,8 @@ static enum kp_status add_note(struct kp_tables *tables, struct kp_process_table
 		return status;
 	if (!spend(tables, sizeof(note)))
 		return KP_CORRUPT;
-	if (!grow((void **)&process->notes, view->note_count, &process->note_capacity,
-		  sizeof(note)))
+	if (!kp_vector_grow((void **)&process->notes, view->note_count, &process->note_capacity,
+			    sizeof(note)))
 		return KP_NO_MEMORY;
 	view->notes = process->notes;
 	process->notes[view->note_count++] = note;
