@@ -1,9 +1,10 @@
 /* GPUs as timelines: which device of which process is which; see report_build.h. */
 #include "analyzers/report_build.h"
-#include "trace/vector.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "trace/vector.h"
 
 /* More GPUs than any trace has: a broken file's further ones share the last row. */
 #define GPUS_MAX 4096

@@ -1,8 +1,9 @@
 /* Reading a trace into the builder's accumulators; see report_build.h. */
 #include "analyzers/report_build.h"
-#include "trace/vector.h"
 
 #include <stdlib.h>
+
+#include "trace/vector.h"
 
 static uint64_t add_saturating(uint64_t a, uint64_t b)
 {
