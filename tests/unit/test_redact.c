@@ -24,7 +24,10 @@ static void test_named_values_are_hidden(void **state)
 	check("--token=abc", false, "--token=***", false);
 	check("--hf-token=abc", false, "--hf-token=***", false);
 	check("OPENAI_API_KEY=abc", false, "OPENAI_API_KEY=***", false);
-	check("db_password=", false, "db_password=***", false);
+	check("db_password=12", false, "db_password=***", false);
+	check("db_password=", false, "db_password=", false);
+	check("--mytoken=abc", false, "--mytoken=***", false);
+	check("--pad-token=0", false, "--pad-token=0", false);
 }
 
 static void test_options_hide_what_follows(void **state)
@@ -32,7 +35,9 @@ static void test_options_hide_what_follows(void **state)
 	(void)state;
 	check("--api-key", false, "--api-key", true);
 	check("abc", true, "***", false);
+	check("-secret1", true, "***", false);
 	check("--steps", true, "--steps", false);
+	check("--password", true, "--password", true);
 }
 
 static void test_forms_are_hidden(void **state)
@@ -51,12 +56,27 @@ static void test_url_passwords_are_hidden(void **state)
 	check("http://host:80/a@b", false, "http://host:80/a@b", false);
 }
 
+/* An argument may be a URL, JSON, a header or a shell command. */
+static void test_secrets_inside_an_argument(void **state)
+{
+	(void)state;
+	check("https://h/?a=1&token=abc123&b=2", false, "https://h/?a=1&token=***&b=2", false);
+	check("Authorization: Bearer abc", false, "Authorization: Bearer ***", false);
+	check("A=1 HF_TOKEN=abc prog --x", false, "A=1 HF_TOKEN=*** prog --x", false);
+	check("key='sk-0123456789abcdef'", false, "key='***'", false);
+	check("{\"password\":\"hunter2\",\"n\":1}", false, "{\"password\":\"***\",\"n\":1}", false);
+	check("{\"password\": \"hunter2\"}", false, "{\"password\": \"***\"}", false);
+}
+
 static void test_other_arguments_stay(void **state)
 {
 	(void)state;
 	check("--max-tokens=128", false, "--max-tokens=128", false);
 	check("--tokenizer", false, "--tokenizer", false);
 	check("--author=me", false, "--author=me", false);
+	check("a:b=c d", false, "a:b=c d", false);
+	check("print('token')", false, "print('token')", false);
+	check("--tokens 5", false, "--tokens 5", false);
 	check("model.bin", false, "model.bin", false);
 	check("", false, "", false);
 }
@@ -81,6 +101,7 @@ int main(void)
 		cmocka_unit_test(test_options_hide_what_follows),
 		cmocka_unit_test(test_forms_are_hidden),
 		cmocka_unit_test(test_url_passwords_are_hidden),
+		cmocka_unit_test(test_secrets_inside_an_argument),
 		cmocka_unit_test(test_other_arguments_stay),
 		cmocka_unit_test(test_short_room),
 	};
