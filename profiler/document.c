@@ -51,6 +51,7 @@ void kp_document_damage(struct kp_emit *emit, const struct kp_damage *damage)
 	kp_emit_count(emit, "damaged_chunks", damage->damaged_chunks);
 	kp_emit_count(emit, "damaged_bytes", damage->damaged_bytes);
 	kp_emit_count(emit, "missing_chunks", damage->missing_chunks);
+	kp_emit_count(emit, "repeated_chunks", damage->repeated_chunks);
 	kp_emit_count(emit, "unknown_chunks", damage->unknown_chunks);
 	kp_emit_count(emit, "lost_launches", damage->lost_launches);
 	kp_emit_map_end(emit);

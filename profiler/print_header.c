@@ -260,6 +260,11 @@ static void print_damage(FILE *file, const struct kp_report *report, const struc
 		     kp_human_count(damage->damaged_chunks).text,
 		     kp_human_count(damage->missing_chunks).text,
 		     kp_human_count(damage->damaged_bytes).text, kp_human_count(counts->lost).text);
+	if (damage->repeated_chunks > 0)
+		line(file, view, KP_STYLE_WARNING, "Repeated",
+		     "%s chunks are there more than once (the same trace given twice?) and were "
+		     "counted once",
+		     kp_human_count(damage->repeated_chunks).text);
 	if (damage->unknown_chunks > 0)
 		line(file, view, KP_STYLE_WARNING, "Newer",
 		     "%s chunks were written by a newer kprof and are left out",

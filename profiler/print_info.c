@@ -141,6 +141,7 @@ static void print_damage(FILE *file, const struct kp_damage *damage)
 		{"damaged_chunks", damage->damaged_chunks},
 		{"damaged_bytes", damage->damaged_bytes},
 		{"missing_chunks", damage->missing_chunks},
+		{"repeated_chunks", damage->repeated_chunks},
 		{"unknown_chunks", damage->unknown_chunks},
 		{"lost_launches", damage->lost_launches},
 	};

@@ -28,6 +28,7 @@ struct kp_reader {
 	size_t *batches; /* numbers of index entries that hold batches, in order of first_ns */
 	size_t batch_count, next_batch;
 	struct kp_tables tables;
+	struct kp_intern numbers; /* (process, sequence) of the chunks so far, while opening */
 	struct kp_damage found;   /* while opening */
 	struct kp_damage reading; /* while delivering batches, since the last rewind */
 	struct kp_buffer stored, raw;
@@ -139,13 +140,24 @@ static enum kp_status open_files(struct kp_reader *reader, const char *const *pa
 	return KP_OK;
 }
 
-/* Counts a chunk for the check of its process's numbering. */
-static enum kp_status number_chunk(struct kp_reader *reader, const struct kp_chunk_header *header)
+/*
+ * Counts a chunk for the check of its process's numbering; *repeated says that the same chunk was
+ * there before (one trace given twice, or concatenated with itself).
+ */
+static enum kp_status number_chunk(struct kp_reader *reader, const struct kp_chunk_header *header,
+				   bool *repeated)
 {
+	const uint64_t identity[2] = {header->process, header->sequence};
+	uint32_t number;
+	bool added = true;
 	struct kp_process_tables *process;
 	enum kp_status status = kp_tables_process(&reader->tables, header->process, &process);
 
-	if (status != KP_OK || header->sequence == KP_CHUNK_UNNUMBERED)
+	if (status == KP_OK && header->sequence != KP_CHUNK_UNNUMBERED)
+		status = kp_intern_put(&reader->numbers, identity, sizeof(identity), &number,
+				       &added);
+	*repeated = !added;
+	if (status != KP_OK || *repeated || header->sequence == KP_CHUNK_UNNUMBERED)
 		return status;
 	process->numbered_chunks++;
 	if (header->sequence >= process->next_sequence)
@@ -175,12 +187,17 @@ static enum kp_status sort_chunks(struct kp_reader *reader)
 	for (size_t i = 0; i < reader->index.count; i++) {
 		const struct kp_index_entry *entry = &reader->index.entries[i];
 		enum kp_status status = KP_OK;
+		bool repeated;
 
 		if (entry->header.major != KP_CHUNK_MAJOR || !is_known(entry->header.kind)) {
 			reader->found.unknown_chunks++;
 			continue;
 		}
-		status = number_chunk(reader, &entry->header);
+		status = number_chunk(reader, &entry->header, &repeated);
+		if (status == KP_OK && repeated) {
+			reader->found.repeated_chunks++;
+			continue;
+		}
 		if (status == KP_CORRUPT) { /* of one process too many */
 			count_damaged(&reader->found, &entry->header);
 			continue;
@@ -192,9 +209,13 @@ static enum kp_status sort_chunks(struct kp_reader *reader)
 		if (status != KP_OK)
 			return status;
 	}
+	kp_intern_fini(&reader->numbers);
 	for (size_t i = 0; i < reader->tables.count; i++) {
-		const struct kp_process_tables *process = reader->tables.processes[i];
+		struct kp_process_tables *process = reader->tables.processes[i];
+		enum kp_status status = kp_tables_name_lost(&reader->tables, process);
 
+		if (status != KP_OK)
+			return status;
 		if (process->next_sequence > process->numbered_chunks)
 			reader->found.missing_chunks +=
 				process->next_sequence - process->numbered_chunks;
@@ -256,6 +277,7 @@ void kp_reader_close(struct kp_reader *reader)
 		close(reader->fds[i]);
 	free(reader->fds);
 	kp_index_fini(&reader->index);
+	kp_intern_fini(&reader->numbers);
 	free(reader->batches);
 	kp_tables_fini(&reader->tables);
 	kp_buffer_fini(&reader->stored);

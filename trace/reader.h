@@ -54,10 +54,11 @@ struct kp_event {
 
 /* What was found broken. */
 struct kp_damage {
-	uint64_t damaged_chunks; /* bad checksum, bad length, or undecodable */
-	uint64_t damaged_bytes;  /* skipped between good chunks, a torn tail included */
-	uint64_t missing_chunks; /* gaps in a process's numbering */
-	uint64_t unknown_chunks; /* of a kind or major version that this kprof does not know */
+	uint64_t damaged_chunks;  /* bad checksum, bad length, or undecodable */
+	uint64_t damaged_bytes;   /* skipped between good chunks, a torn tail included */
+	uint64_t missing_chunks;  /* gaps in a process's numbering */
+	uint64_t repeated_chunks; /* of one process and number: each was taken once */
+	uint64_t unknown_chunks;  /* of a kind or major version that this kprof does not know */
 	uint64_t lost_launches; /* launches that readable headers promise but that are unreadable */
 	bool torn_tail;         /* a file ends within a chunk */
 };

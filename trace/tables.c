@@ -1,6 +1,7 @@
 /* Fills the tables of processes from descriptive chunks; see tables.h. */
 #include "trace/tables.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "trace/fieldset.h"
@@ -97,6 +98,32 @@ static enum kp_status add_string(struct kp_tables *tables, struct kp_process_tab
 	return KP_OK;
 }
 
+/* A placeholder for the next string, with its number, so that lost names stay different. */
+static enum kp_status add_lost_string(struct kp_tables *tables, struct kp_process_tables *process)
+{
+	char name[32];
+	struct kp_text text = {.length = (size_t)snprintf(name, sizeof(name), "(lost name %zu)",
+							  process->view.string_count)};
+
+	text.bytes = kp_arena_copy(tables->arena, name, text.length);
+	return text.bytes ? add_string(tables, process, &text) : KP_NO_MEMORY;
+}
+
+enum kp_status kp_tables_name_lost(struct kp_tables *tables, struct kp_process_tables *process)
+{
+	const struct kp_process *view = &process->view;
+	size_t end = view->string_count;
+	enum kp_status status = KP_OK;
+
+	for (size_t i = 0; i < view->config_count; i++)
+		if (view->configs[i].name >= end &&
+		    view->configs[i].name < view->string_count + MAX_MISSING)
+			end = (size_t)view->configs[i].name + 1;
+	while (status == KP_OK && view->string_count < end)
+		status = add_lost_string(tables, process);
+	return status == KP_NO_MEMORY ? status : KP_OK; /* beyond the budget, names stay lost */
+}
+
 /* Adds one configuration; NULL: it was lost, and no launch can refer to it. */
 static enum kp_status add_config(struct kp_tables *tables, struct kp_process_tables *process,
 				 const struct kp_launch_config *config)
@@ -138,7 +165,7 @@ static enum kp_status add_strings(struct kp_tables *tables, struct kp_process_ta
 	enum kp_status status = table_begin(payload, process->view.string_count, &missing, &skip);
 
 	for (size_t i = 0; status == KP_OK && i < missing; i++)
-		status = add_string(tables, process, &lost_name);
+		status = add_lost_string(tables, process);
 	for (size_t i = 0; status == KP_OK && i < count; i++) {
 		struct kp_cursor bytes = kp_cursor_take(payload, kp_cursor_varint(payload));
 		struct kp_text text = {.length = kp_cursor_left(&bytes)};

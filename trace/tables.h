@@ -47,5 +47,10 @@ enum kp_status kp_tables_process(struct kp_tables *tables, uint64_t process,
  */
 enum kp_status kp_tables_add(struct kp_tables *tables, const struct kp_chunk_header *header,
 			     struct kp_cursor *payload);
+/*
+ * Once all chunks are in: gives names that configurations refer to and that were lost a placeholder
+ * each, so that different kernels stay different. Errors: KP_NO_MEMORY.
+ */
+enum kp_status kp_tables_name_lost(struct kp_tables *tables, struct kp_process_tables *process);
 
 #endif

@@ -295,6 +295,57 @@ static void test_concatenation_is_merging(void **state)
 	trace_file_end(&second);
 }
 
+/* The same trace twice is one trace. */
+static void test_repeated_chunks_count_once(void **state)
+{
+	struct trace_file file;
+	const char *paths[2] = {file.path, file.path};
+	struct kp_reader *reader;
+	size_t bad;
+
+	(void)state;
+	write_sample(&file, 1, 20);
+	assert_int_equal(kp_reader_open(paths, 2, &reader, &bad), KP_OK);
+	assert_int_equal(count_launches(reader), 20);
+	assert_true(kp_reader_damage(reader).repeated_chunks > 0);
+	assert_int_equal(kp_reader_damage(reader).damaged_chunks, 0);
+	kp_reader_close(reader);
+	trace_file_end(&file);
+}
+
+/* Kernels whose names were lost stay different kernels. */
+static void test_lost_names_stay_different(void **state)
+{
+	static const char strings_kind = KP_CHUNK_STRINGS;
+	struct trace_file file;
+	struct kp_reader *reader;
+	size_t length, hit = 0;
+	char *bytes;
+
+	(void)state;
+	trace_file_begin(&file, 1);
+	trace_file_launch(&file, trace_file_config(&file, "first", 0, 7), BASE_NS, BASE_NS + 1);
+	trace_file_launch(&file, trace_file_config(&file, "second", 0, 7), BASE_NS + 2,
+			  BASE_NS + 3);
+	assert_int_equal(kp_writer_flush(file.writer), KP_OK);
+	bytes = slurp(file.path, &length);
+	for (size_t at = 0; at + KP_CHUNK_HEADER_BYTES < length && !hit; at++)
+		if (memcmp(bytes + at, KP_CHUNK_MAGIC, 4) == 0 && bytes[at + 4] == strings_kind)
+			hit = at + KP_CHUNK_HEADER_BYTES;
+	assert_true(hit > 0);
+	bytes[hit] ^= 1;
+	spit(file.path, bytes, length);
+	reader = open_trace(file.path);
+	assert_int_equal(count_launches(reader), 2);
+	assert_string_equal(kp_process_string(kp_reader_process(reader, 0), 0).bytes,
+			    "(lost name 0)");
+	assert_string_equal(kp_process_string(kp_reader_process(reader, 0), 1).bytes,
+			    "(lost name 1)");
+	kp_reader_close(reader);
+	free(bytes);
+	trace_file_end(&file);
+}
+
 /* A chunk that never reached the file shows as a gap in the numbering. */
 static void test_missing_chunk_is_counted(void **state)
 {
@@ -454,6 +505,8 @@ int main(void)
 		cmocka_unit_test(test_flipped_byte_is_noticed),
 		cmocka_unit_test(test_torn_chunk_between_others),
 		cmocka_unit_test(test_concatenation_is_merging),
+		cmocka_unit_test(test_repeated_chunks_count_once),
+		cmocka_unit_test(test_lost_names_stay_different),
 		cmocka_unit_test(test_missing_chunk_is_counted),
 		cmocka_unit_test(test_full_disk_is_counted),
 		cmocka_unit_test(test_later_counts_complete_earlier_ones),
