@@ -8,6 +8,8 @@
 #include "trace/vector.h"
 
 #define WINDOW_BYTES (64U << 10)
+/* A trace has a readable header within its first MiB, however damaged. */
+#define BEGINNING_BYTES (1U << 20)
 
 /* One file being scanned, with a window of its bytes. */
 struct scan {
@@ -144,6 +146,21 @@ static enum kp_status after_chunk(struct scan *scan, struct kp_index *index,
 	return KP_OK;
 }
 
+/* A file that does not begin with a header: a trace whose beginning is damaged, or no trace. */
+static enum kp_status find_beginning(struct scan *scan, uint64_t *out)
+{
+	uint64_t size = scan->size;
+	enum kp_status status;
+
+	if (scan->size > BEGINNING_BYTES)
+		scan->size = BEGINNING_BYTES;
+	status = find_header(scan, 1, out);
+	if (*out == scan->size)
+		*out = size;
+	scan->size = size;
+	return status;
+}
+
 static enum kp_status scan_file(struct kp_index *index, struct scan *scan)
 {
 	uint64_t at = 0;
@@ -161,7 +178,8 @@ static enum kp_status scan_file(struct kp_index *index, struct scan *scan)
 			entry.offset = at + KP_CHUNK_HEADER_BYTES;
 			status = after_chunk(scan, index, &entry, &next);
 		} else {
-			status = find_header(scan, at + 1, &next);
+			status =
+				at ? find_header(scan, at + 1, &next) : find_beginning(scan, &next);
 			if (status != KP_OK)
 				break;
 			index->damage.damaged_bytes += next - at;

@@ -83,7 +83,7 @@ static void count_damaged(struct kp_damage *damage, const struct kp_chunk_header
 static enum kp_status open_file(struct kp_reader *reader, const char *path)
 {
 	struct stat about;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not hold us up */
 
 	if (fd < 0)
 		return errno == ENOENT ? KP_NOT_FOUND : KP_IO;
