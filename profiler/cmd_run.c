@@ -16,6 +16,7 @@
 #include "profiler/launch.h"
 #include "profiler/library.h"
 #include "profiler/open.h"
+#include "profiler/output.h"
 #include "profiler/print.h"
 #include "profiler/ranking.h"
 #include "profiler/recording.h"
@@ -60,6 +61,10 @@ static int prepare(struct run *run)
 			return kp_fail(
 				"--report %s: its extension names no format; it is one of %s",
 				settings->report, kp_format_extensions());
+		if (settings->output && strcmp(settings->output, settings->report) == 0)
+			return kp_fail("-o and --report both name %s", settings->report);
+		if (!kp_output_check(settings->report))
+			return KP_EXIT_FAILURE;
 	}
 	kp_target_inspect(run->command, getenv("PATH"), &run->target);
 	bool missing = run->target.kind == KP_TARGET_NOT_FOUND;
@@ -108,9 +113,8 @@ static void say_nothing_recorded(const struct run *run)
 		       "not found); no trace was written",
 		       run->command);
 	else
-		kp_say("%s%s%s never used the GPU: no CUDA initialisation was seen; no trace was "
-		       "written",
-		       *who ? "neither " : "", run->command, who);
+		kp_say("%s%s%s used the GPU: no CUDA initialisation was seen; no trace was written",
+		       *who ? "neither " : "", run->command, *who ? who : " never");
 }
 
 /* What the header of the report does not say. */
@@ -124,12 +128,13 @@ static void say_aftermath(const struct run *run)
 		       "killed, how much was lost is unknown",
 		       aftermath->slotless);
 	if (aftermath->running > 0)
-		kp_say("warning: %zu processes still run; what they record from now on is appended "
-		       "to %s",
-		       aftermath->running, trace_name(run));
+		kp_say("warning: %zu process%s; what is recorded from now on is appended to %s",
+		       aftermath->running, aftermath->running == 1 ? " still runs" : "es still run",
+		       trace_name(run));
 	if (aftermath->killed > 0 && !run->ranks)
-		kp_say("warning: %zu processes were killed; kprof info %s says what is missing",
-		       aftermath->killed, trace_name(run));
+		kp_say("warning: %zu process%s killed; kprof info %s says what is missing",
+		       aftermath->killed, aftermath->killed == 1 ? " was" : "es were",
+		       trace_name(run));
 }
 
 /* The ranking on stderr, and the file of --report; false if either failed. */

@@ -143,7 +143,9 @@ static enum kp_status store_number(struct parse *parse, const struct kp_option *
 	char *end;
 	double number = strtod(value, &end);
 
-	if (end == value || *end || !(number >= option->minimum && number <= option->maximum))
+	/* Plain decimals only: strtod would take hexadecimal, names and leading blanks as well. */
+	if (strspn(value, "0123456789.") != strlen(value) || end == value || *end ||
+	    !(number >= option->minimum && number <= option->maximum))
 		return complain(parse, "--%s %s: it is a number from %g to %g", option->name, value,
 				option->minimum, option->maximum);
 	*out = number;

@@ -2,19 +2,49 @@
 #include "profiler/output.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "profiler/say.h"
-#include "trace/reader.h"
+#include "trace/chunk.h"
 
 bool kp_output_is_trace(const char *path)
 {
-	struct kp_reader *reader;
-	size_t bad;
-	enum kp_status status = kp_reader_open(&path, 1, &reader, &bad);
+	char magic[sizeof(KP_CHUNK_MAGIC) - 1];
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	bool is_trace = fd >= 0 && pread(fd, magic, sizeof magic, 0) == sizeof magic &&
+			memcmp(magic, KP_CHUNK_MAGIC, sizeof magic) == 0;
 
-	kp_reader_close(reader);
-	return status == KP_OK || status == KP_NEWER || status == KP_CORRUPT;
+	if (fd >= 0)
+		close(fd);
+	return is_trace;
+}
+
+bool kp_output_check(const char *path)
+{
+	char folder[PATH_MAX];
+	struct stat facts;
+
+	if (stat(path, &facts) == 0) {
+		if (kp_output_is_trace(path)) {
+			kp_fail("%s is a trace; kprof does not replace it by a report", path);
+			return false;
+		}
+		if (S_ISDIR(facts.st_mode))
+			errno = EISDIR;
+		else if (access(path, W_OK) == 0)
+			return true;
+	} else if (errno == ENOENT && strlen(path) < sizeof folder) {
+		strcpy(folder, path);
+		if (access(dirname(folder), W_OK | X_OK) == 0)
+			return true;
+	}
+	kp_fail("cannot write %s: %s", path, strerror(errno));
+	return false;
 }
 
 bool kp_output_open(struct kp_output *output, const char *path)

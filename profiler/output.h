@@ -19,6 +19,9 @@ bool kp_output_open(struct kp_output *output, const char *path);
 /* Flushes and closes; says what is wrong and returns false if anything could not be written. */
 bool kp_output_close(struct kp_output *output);
 
+/* Whether `path` can be written later, as far as that can be known now; says what is wrong. */
+bool kp_output_check(const char *path);
+
 /* Whether a file is a trace, whole or damaged. A file that does not exist or is empty is none. */
 bool kp_output_is_trace(const char *path);
 

@@ -236,15 +236,14 @@ static void print_damage(FILE *file, const struct kp_report *report, const struc
 
 	if (counts->processes_unfinished > 0 && missing > 0)
 		line(file, view, KP_STYLE_WARNING, "Unfinished",
-		     "%" PRIu32 " of %zu processes were killed or still run; %s launches that they "
+		     "%" PRIu32 " of %zu processes killed or still running; %s launches that they "
 		     "issued are not in the trace",
 		     counts->processes_unfinished, report->process_count,
 		     kp_human_count(missing).text);
 	else if (counts->processes_unfinished > 0)
 		line(file, view, KP_STYLE_WARNING, "Unfinished",
 		     "%" PRIu32
-		     " of %zu processes were killed or still run; their last second may be "
-		     "missing",
+		     " of %zu processes killed or still running; their last second may be missing",
 		     counts->processes_unfinished, report->process_count);
 	if (absent > 0)
 		line(file, view, KP_STYLE_WARNING, "Missing",
@@ -255,8 +254,8 @@ static void print_damage(FILE *file, const struct kp_report *report, const struc
 		     "the trace ends in the middle of a chunk; what was whole is shown");
 	if (damage->damaged_chunks > 0 || damage->missing_chunks > 0 || counts->lost > 0)
 		line(file, view, KP_STYLE_WARNING, "Damaged",
-		     "%s chunks are unreadable, %s are missing, %s bytes were skipped; %s launches "
-		     "are known to be lost",
+		     "chunks unreadable: %s, missing: %s; bytes skipped: %s; launches known to be lost: "
+		     "%s",
 		     kp_human_count(damage->damaged_chunks).text,
 		     kp_human_count(damage->missing_chunks).text,
 		     kp_human_count(damage->damaged_bytes).text, kp_human_count(counts->lost).text);

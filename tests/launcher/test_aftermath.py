@@ -121,11 +121,19 @@ class Aftermath(Case):
 
     def test_failed_report_shows_where_the_program_succeeded(self):
         script = f"{ENDED} 10 10 10 0 2"
+        os.symlink("/dev/full", os.path.join(self.folder, "r.txt"))
         for command, expected in (("true", 125), ("exit 9", 9)):
-            result = self.scripted(script, "-q", "-o", "t.kprof", "--report", "/no/such/r.txt",
+            result = self.scripted(script, "-q", "-o", "t.kprof", "--report", "r.txt",
                                    "--", "sh", "-c", command)
             self.assertEqual(result.returncode, expected, result.stderr)
-            self.assertTrue([x for x in self.words(result) if "/no/such/r.txt" in x])
+            self.assertTrue([x for x in self.words(result) if "cannot write r.txt" in x])
+
+    def test_report_that_cannot_be_written_stops_before_the_program(self):
+        for report in ("/no/such/r.txt", "t.txt"):
+            result = self.kprof("-o", "t.txt", "--report", report, "--", "touch", "started")
+            self.assertEqual(result.returncode, 125, result.stderr)
+            self.assertTrue([x for x in self.words(result) if report in x])
+            self.assertFalse(os.path.exists(os.path.join(self.folder, "started")))
 
     def test_gone_reader_of_standard_error_changes_nothing(self):
         process = subprocess.Popen([KPROF, "-o", "t.kprof", "--", "sh", "-c", "sleep 0.3; exit 5"],
