@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #define __CUDA_API_VERSION_INTERNAL
-#include <cuda.h>
+#include "inject/cuda_api.h"
 
 #include "inject/elf.h"
 

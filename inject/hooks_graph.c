@@ -6,7 +6,7 @@
  * launches, nodes switched off later) makes the count of issued kernels unknown.
  */
 #define __CUDA_API_VERSION_INTERNAL
-#include <cuda.h>
+#include "inject/cuda_api.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -110,7 +110,7 @@ static uint64_t count_node(const struct questions *ask, CUgraphNode node, unsign
 
 	if (ask->type(node, &type) != CUDA_SUCCESS)
 		return UNCOUNTABLE;
-	switch (type) {
+	switch ((int)type) { /* not every toolkit has all kinds in its enumeration */
 	case CU_GRAPH_NODE_TYPE_KERNEL:
 		return 1;
 	case CU_GRAPH_NODE_TYPE_GRAPH:

@@ -6,7 +6,7 @@
  * is open somewhere.
  */
 #define __CUDA_API_VERSION_INTERNAL
-#include <cuda.h>
+#include "inject/cuda_api.h"
 
 #include "inject/hooks.h"
 

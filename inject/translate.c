@@ -6,32 +6,73 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <cuda.h>
+/* CUDA 12.3 moved the records of older releases into a header of their own. */
+#if CUPTI_API_VERSION >= 21
 #include <cupti_activity_deprecated.h>
+#endif
 
 #include "inject/driver.h"
 
 /*
- * CUPTI 11.8 delivers Kernel8, later ones Kernel9 and Kernel10, each with members added at the end;
- * the same holds for copies. So one reader of the common members serves all.
+ * CUPTI 11.8 delivers Kernel8, later ones up to Kernel13 (CUDA 13.5), each with members added at
+ * the end; the same holds for copies and sets. So one reader of the common members serves all, and
+ * only CUPTI, which walks the buffer, needs to know how long a record is.
  */
 typedef CUpti_ActivityKernel8 kernel_record;
 typedef CUpti_ActivityMemcpy5 memcpy_record;
 typedef CUpti_ActivityMemcpyPtoP4 peer_record;
 typedef CUpti_ActivityMemset4 memset_record;
 
-#define SAME_PLACE(a, b, member)                                                                   \
-	_Static_assert(offsetof(a, member) == offsetof(b, member), "layouts agree: " #member)
-SAME_PLACE(kernel_record, CUpti_ActivityKernel9, name);
-SAME_PLACE(kernel_record, CUpti_ActivityKernel9, graphNodeId);
-SAME_PLACE(kernel_record, CUpti_ActivityKernel9, clusterZ);
+/*
+ * The layouts are facts of CUPTI's binary interface: whatever headers kprof is built with, and
+ * whatever library the program brings, the members lie here. scripts/check builds this file with
+ * the headers of releases from 11.8 on.
+ */
+#define AT(record, member, place)                                                                  \
+	_Static_assert(offsetof(record, member) == (place), "where CUPTI has it: " #member)
+#define KERNEL_LAYOUT(record)                                                                      \
+	AT(record, start, 16);                                                                     \
+	AT(record, end, 24);                                                                       \
+	AT(record, deviceId, 40);                                                                  \
+	AT(record, correlationId, 92);                                                             \
+	AT(record, name, 104);                                                                     \
+	AT(record, launchType, 136);                                                               \
+	AT(record, graphNodeId, 144);                                                              \
+	AT(record, graphId, 156);                                                                  \
+	AT(record, clusterX, 176);                                                                 \
+	AT(record, clusterZ, 184)
+#define MEMOP_LAYOUT(record, of_correlation, of_node)                                              \
+	AT(record, bytes, 8);                                                                      \
+	AT(record, start, 16);                                                                     \
+	AT(record, end, 24);                                                                       \
+	AT(record, deviceId, 32);                                                                  \
+	AT(record, correlationId, of_correlation);                                                 \
+	AT(record, graphNodeId, of_node)
+
+KERNEL_LAYOUT(kernel_record);
+MEMOP_LAYOUT(memcpy_record, 44, 64);
+MEMOP_LAYOUT(peer_record, 60, 72);
+MEMOP_LAYOUT(memset_record, 44, 64);
+#if CUDA_VERSION >= 12000
+KERNEL_LAYOUT(CUpti_ActivityKernel9);
+#endif
+#if CUPTI_API_VERSION >= 26
+MEMOP_LAYOUT(CUpti_ActivityMemcpy6, 44, 64);
+#endif
 #if CUPTI_API_VERSION >= 130000
-SAME_PLACE(kernel_record, CUpti_ActivityKernel10, start);
-SAME_PLACE(kernel_record, CUpti_ActivityKernel10, name);
-SAME_PLACE(kernel_record, CUpti_ActivityKernel10, graphNodeId);
-SAME_PLACE(kernel_record, CUpti_ActivityKernel10, graphId);
-SAME_PLACE(kernel_record, CUpti_ActivityKernel10, clusterZ);
-SAME_PLACE(memcpy_record, CUpti_ActivityMemcpy6, graphNodeId);
-SAME_PLACE(memcpy_record, CUpti_ActivityMemcpy6, correlationId);
+KERNEL_LAYOUT(CUpti_ActivityKernel10);
+#endif
+#if CUPTI_API_VERSION >= 130100
+KERNEL_LAYOUT(CUpti_ActivityKernel11);
+#endif
+#if CUPTI_API_VERSION >= 130300
+KERNEL_LAYOUT(CUpti_ActivityKernel12);
+#endif
+#if CUPTI_API_VERSION >= 130400
+KERNEL_LAYOUT(CUpti_ActivityKernel13);
+MEMOP_LAYOUT(CUpti_ActivityMemcpy7, 44, 64);
+MEMOP_LAYOUT(CUpti_ActivityMemset5, 44, 64);
 #endif
 
 /* Names by CUPTI's pointer, which all records of a kernel share while its module is loaded. */

@@ -375,7 +375,7 @@ SCENARIOS = [
              check=check_durations),
     *[Scenario(f"version_{version}", args=[*MANY, "--memops", "30"], faults=f"version={version}",
                kernels=500, check=check_durations)
-      for version in (18, 19, 26, 28, 130000, 130200)],
+      for version in (18, 20, 24, 26, 28, 130000, 130101, 130202, 130301, 130401)],
     # what CUPTI refuses
     Scenario("error_35", args=FIVE, faults="enable=35", kernels=0, says=ERROR_35,
              agrees=False, check=check_refused),

@@ -10,12 +10,25 @@
 #include "tests/fake_gpu/common/faults.h"
 #include "tests/fake_gpu/cupti/state.h"
 
-#define NEWER_KERNEL_BYTES 224 /* a record longer than any that the headers know */
+/* Records longer than those of the headers at hand, by the releases that made them so. */
+#define KERNEL11_BYTES 224 /* CUDA 13.1 */
+#define KERNEL12_BYTES 232 /* CUDA 13.3 */
+#define KERNEL13_BYTES 248 /* CUDA 13.4 */
+#define MEMCPY7_BYTES 112  /* CUDA 13.4 */
+#define MEMSET5_BYTES 104  /* CUDA 13.4 */
 
-/* A kernel record with room for what a newer CUPTI appends. */
+/* Records with room for what a newer CUPTI appends. */
 union kernel_record {
 	CUpti_ActivityKernel10 record;
-	uint8_t bytes[NEWER_KERNEL_BYTES];
+	uint8_t bytes[KERNEL13_BYTES];
+};
+union copy_record {
+	CUpti_ActivityMemcpy6 record;
+	uint8_t bytes[MEMCPY7_BYTES];
+};
+union set_record {
+	CUpti_ActivityMemset4 record;
+	uint8_t bytes[MEMSET5_BYTES];
 };
 
 struct layout {
@@ -36,10 +49,14 @@ static const struct layout layouts[] = {
 	LAYOUT(CONCURRENT_KERNEL, 0, sizeof(CUpti_ActivityKernel8), CUpti_ActivityKernel8),
 	LAYOUT(CONCURRENT_KERNEL, 19, sizeof(CUpti_ActivityKernel9), CUpti_ActivityKernel9),
 	LAYOUT(CONCURRENT_KERNEL, 130000, sizeof(CUpti_ActivityKernel10), CUpti_ActivityKernel10),
-	LAYOUT(CONCURRENT_KERNEL, 130200, NEWER_KERNEL_BYTES, CUpti_ActivityKernel10),
+	LAYOUT(CONCURRENT_KERNEL, 130100, KERNEL11_BYTES, CUpti_ActivityKernel10),
+	LAYOUT(CONCURRENT_KERNEL, 130300, KERNEL12_BYTES, CUpti_ActivityKernel10),
+	LAYOUT(CONCURRENT_KERNEL, 130400, KERNEL13_BYTES, CUpti_ActivityKernel10),
 	LAYOUT(MEMCPY, 0, sizeof(CUpti_ActivityMemcpy5), CUpti_ActivityMemcpy5),
 	LAYOUT(MEMCPY, 26, sizeof(CUpti_ActivityMemcpy6), CUpti_ActivityMemcpy6),
+	LAYOUT(MEMCPY, 130400, MEMCPY7_BYTES, CUpti_ActivityMemcpy6),
 	LAYOUT(MEMSET, 0, sizeof(CUpti_ActivityMemset4), CUpti_ActivityMemset4),
+	LAYOUT(MEMSET, 130400, MEMSET5_BYTES, CUpti_ActivityMemset4),
 };
 
 #define SAME_PLACE(old, new, field)                                                                \
@@ -118,7 +135,10 @@ static void write_kernel(uint8_t *at, CUpti_ActivityKind kind, const struct kp_f
 
 static void write_copy(uint8_t *at, CUpti_ActivityKind kind, const struct kp_fake_op *op)
 {
-	CUpti_ActivityMemcpy6 copy = {
+	union copy_record copy;
+
+	memset(copy.bytes, 0x7e, sizeof(copy.bytes));
+	copy.record = (CUpti_ActivityMemcpy6){
 		.kind = kind,
 		.copyKind = (uint8_t)op->copy_kind,
 		.flags = op->async ? CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC : 0,
@@ -132,18 +152,21 @@ static void write_copy(uint8_t *at, CUpti_ActivityKind kind, const struct kp_fak
 		.copyCount = 1,
 	};
 
-	copy.srcKind = op->copy_kind == CUPTI_ACTIVITY_MEMCPY_KIND_HTOD
-			       ? CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE
-			       : CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
-	copy.dstKind = op->copy_kind == CUPTI_ACTIVITY_MEMCPY_KIND_DTOH
-			       ? CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE
-			       : CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
-	memcpy(at, &copy, kp_fake_record_bytes(kind));
+	copy.record.srcKind = op->copy_kind == CUPTI_ACTIVITY_MEMCPY_KIND_HTOD
+				      ? CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE
+				      : CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
+	copy.record.dstKind = op->copy_kind == CUPTI_ACTIVITY_MEMCPY_KIND_DTOH
+				      ? CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE
+				      : CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
+	memcpy(at, copy.bytes, kp_fake_record_bytes(kind));
 }
 
 static void write_set(uint8_t *at, CUpti_ActivityKind kind, const struct kp_fake_op *op)
 {
-	CUpti_ActivityMemset4 set = {
+	union set_record set;
+
+	memset(set.bytes, 0x7e, sizeof(set.bytes));
+	set.record = (CUpti_ActivityMemset4){
 		.kind = kind,
 		.value = op->value,
 		.bytes = op->bytes,
@@ -157,7 +180,7 @@ static void write_set(uint8_t *at, CUpti_ActivityKind kind, const struct kp_fake
 		.graphId = op->graph,
 	};
 
-	memcpy(at, &set, kp_fake_record_bytes(kind));
+	memcpy(at, set.bytes, kp_fake_record_bytes(kind));
 }
 
 void kp_fake_record_write(uint8_t *at, CUpti_ActivityKind kind, const struct kp_fake_op *op)
