@@ -1,0 +1,138 @@
+/*
+ * A program that calls one entry point of the driver many times, for counting instructions:
+ *
+ *	prog_calls DOOR WORK COUNT
+ *
+ * DOOR is how it has found the entry point: «link», «dlsym», or «address» (cuGetProcAddress).
+ * WORK is «launch»; «capture», which launches while another stream is being captured; or «graph»,
+ * which launches a graph of one kernel.
+ */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cuda.h>
+
+#include "tests/fake_gpu/common/image.h"
+
+typedef CUresult launch_function(CUfunction, unsigned int, unsigned int, unsigned int, unsigned int,
+				 unsigned int, unsigned int, unsigned int, CUstream, void **,
+				 void **);
+typedef CUresult graph_function(CUgraphExec, CUstream);
+typedef CUresult lookup_function(const char *, void **, int, cuuint64_t,
+				 CUdriverProcAddressQueryResult *);
+
+static void check(CUresult result, const char *what)
+{
+	if (result == CUDA_SUCCESS)
+		return;
+	fprintf(stderr, "prog_calls: %s: error %d\n", what, (int)result);
+	exit(3);
+}
+
+/* An entry point by the door; `linked` is the one that the loader has resolved. */
+static void *find(const char *door, const char *name, void *linked)
+{
+	void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+	lookup_function *lookup;
+	void *found = NULL;
+
+	if (strcmp(door, "link") == 0)
+		return linked;
+	if (strcmp(door, "dlsym") == 0) {
+		found = dlsym(library, name);
+	} else if (strcmp(door, "address") == 0) {
+		*(void **)&lookup = dlsym(library, "cuGetProcAddress_v2");
+		check(lookup(name, &found, 12080, CU_GET_PROC_ADDRESS_LEGACY_STREAM, NULL), name);
+	}
+	if (!found) {
+		fprintf(stderr, "prog_calls: no %s by %s\n", name, door);
+		exit(3);
+	}
+	return found;
+}
+
+static CUfunction load_kernel(void)
+{
+	struct kp_fake_kernel kernel = {.name = "empty", .duration_ns = 100, .registers = 8};
+	struct kp_fake_image image = {KP_FAKE_IMAGE_MAGIC, 1, &kernel};
+	CUmodule module;
+	CUfunction function;
+
+	check(cuModuleLoadData(&module, &image), "cuModuleLoadData");
+	check(cuModuleGetFunction(&function, module, kernel.name), "cuModuleGetFunction");
+	return function;
+}
+
+static CUgraphExec make_graph(CUfunction function)
+{
+	CUDA_KERNEL_NODE_PARAMS params = {.func = function,
+					  .gridDimX = 1,
+					  .gridDimY = 1,
+					  .gridDimZ = 1,
+					  .blockDimX = 32,
+					  .blockDimY = 1,
+					  .blockDimZ = 1};
+	CUgraph graph;
+	CUgraphNode node;
+	CUgraphExec exec;
+
+	check(cuGraphCreate(&graph, 0), "cuGraphCreate");
+	check(cuGraphAddKernelNode(&node, graph, NULL, 0, &params), "cuGraphAddKernelNode");
+	check(cuGraphInstantiate(&exec, graph, 0), "cuGraphInstantiate");
+	return exec;
+}
+
+/* The linked entry points are called as such: by way of the program's own slots. */
+static void launch_many(const char *door, CUfunction function, CUstream stream, long count)
+{
+	launch_function *launch;
+
+	if (strcmp(door, "link") == 0) {
+		for (long i = 0; i < count; i++)
+			check(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, stream, NULL, NULL),
+			      "cuLaunchKernel");
+		return;
+	}
+	*(void **)&launch = find(door, "cuLaunchKernel", NULL);
+	for (long i = 0; i < count; i++)
+		check(launch(function, 1, 1, 1, 32, 1, 1, 0, stream, NULL, NULL), "cuLaunchKernel");
+}
+
+static void launch_graphs(const char *door, CUgraphExec exec, CUstream stream, long count)
+{
+	graph_function *launch = cuGraphLaunch;
+
+	*(void **)&launch = find(door, "cuGraphLaunch", *(void **)&launch);
+	for (long i = 0; i < count; i++)
+		check(launch(exec, stream), "cuGraphLaunch");
+}
+
+int main(int argc, char **argv)
+{
+	CUstream stream, other;
+	CUcontext context;
+	CUgraph captured;
+	long count;
+
+	if (argc != 4)
+		return 2;
+	count = atol(argv[3]);
+	check(cuInit(0), "cuInit");
+	check(cuDevicePrimaryCtxRetain(&context, 0), "cuDevicePrimaryCtxRetain");
+	check(cuCtxSetCurrent(context), "cuCtxSetCurrent");
+	check(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+	check(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+	if (strcmp(argv[2], "graph") == 0) {
+		launch_graphs(argv[1], make_graph(load_kernel()), stream, count);
+	} else if (strcmp(argv[2], "capture") == 0) {
+		check(cuStreamBeginCapture(other, CU_STREAM_CAPTURE_MODE_RELAXED), "begin");
+		launch_many(argv[1], load_kernel(), stream, count);
+		check(cuStreamEndCapture(other, &captured), "end");
+	} else {
+		launch_many(argv[1], load_kernel(), stream, count);
+	}
+	check(cuCtxSynchronize(), "cuCtxSynchronize");
+	return 0;
+}

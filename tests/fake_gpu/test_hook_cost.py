@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""What kprof's hooks cost a launch, in instructions, counted by callgrind on the fake driver.
+
+    test_hook_cost.py --build DIR      status 1 if a limit is exceeded, 77 without valgrind
+
+Instructions are exact and repeat, where times on a shared machine do not. What is counted is all
+that runs between a program's call into libkprof_inject and its return, without what the driver
+itself does when the hook calls it: of callgrind's call edges, those from the program into kprof
+less those from kprof into libcuda. Two runs, with N and 2N calls, take out what happens once.
+"""
+
+import argparse
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+
+CALLS = 2000
+LIMIT = 150  # instructions a launch when nothing is to be done
+SKIPPED = 77
+
+
+@dataclass
+class Row:
+    door: str
+    work: str
+    limit: int  # None: reported only
+
+    @property
+    def name(self):
+        return f"{self.work} by {self.door}"
+
+
+ROWS = [
+    Row("link", "launch", LIMIT),
+    Row("dlsym", "launch", LIMIT),
+    Row("address", "launch", LIMIT),
+    Row("link", "capture", None),
+    Row("address", "capture", None),
+    Row("link", "graph", LIMIT),
+    Row("address", "graph", LIMIT),
+]
+
+
+class Broken(Exception):
+    """Nothing could be measured."""
+
+
+class Names:
+    """Callgrind's compressed names: «(3) text» gives number 3 its text, «(3)» repeats it."""
+
+    def __init__(self):
+        self.texts = {}
+
+    def resolve(self, value):
+        number, text = re.fullmatch(r"\((\d+)\)(?: (.*))?", value).groups()
+        if text is not None:
+            self.texts[number] = text
+        return self.texts[number]
+
+
+def edges(lines):
+    """Yields (caller's object, callee's object, calls, inclusive instructions) of a profile."""
+    objects = Names()
+    here = there = ""
+    calls = None
+    for line in lines:
+        line = line.rstrip("\n")
+        if calls is not None:  # the line after calls= holds the inclusive cost
+            yield here, there, calls, int(line.split()[1])
+            calls, there = None, here
+        elif line.startswith("ob="):
+            here = there = objects.resolve(line[3:])
+        elif line.startswith("cob="):
+            there = objects.resolve(line[4:])
+        elif line.startswith("calls="):
+            calls = int(line[6:].split()[0])
+
+
+def cost(lines, program):
+    """(instructions in kprof without the driver's, calls into kprof) of one profile."""
+    total = entries = 0
+    for caller, callee, calls, instructions in edges(lines):
+        from_name, to_name = os.path.basename(caller), os.path.basename(callee)
+        if from_name == program and to_name == "libkprof_inject.so":
+            total += instructions
+            entries += calls
+        elif from_name == "libkprof_inject.so" and to_name.startswith("libcuda.so"):
+            total -= instructions
+    return total, entries
+
+
+def profile(build, row, calls):
+    """Runs the program under kprof under callgrind; its cost."""
+    fakes = os.path.join(build, "tests", "fake_gpu")
+    environment = {key: value for key, value in os.environ.items()
+                   if not key.startswith(("KP", "CUDA_", "NVTX_", "LD_"))}
+    environment["LD_LIBRARY_PATH"] = f"{fakes}/cuda:{fakes}/cupti"
+    environment["KPROF_CUPTI"] = f"{fakes}/cupti/libcupti.so.13"
+    with tempfile.TemporaryDirectory() as folder:
+        out = os.path.join(folder, "callgrind.%p")
+        command = ["valgrind", "--tool=callgrind", "--trace-children=yes", "--quiet",
+                   f"--callgrind-out-file={out}", os.path.join(build, "kprof"), "record",
+                   "-o", os.path.join(folder, "trace.kprof"), "--",
+                   os.path.join(fakes, "prog_calls"), row.door, row.work, str(calls)]
+        done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, check=False,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=120)
+        if done.returncode != 0:
+            raise Broken(f"status {done.returncode}: {done.stderr.decode('utf-8', 'replace')}")
+        for path in glob.glob(os.path.join(folder, "callgrind.*")):
+            with open(path, encoding="utf-8", errors="replace") as file:
+                lines = file.readlines()
+            if any(re.match(r"cmd: +\S*/prog_calls ", line) for line in lines[:20]):
+                return cost(lines, "prog_calls")
+    raise Broken("callgrind left no profile of prog_calls")
+
+
+def measure(build, row):
+    """Instructions a call."""
+    once, once_entries = profile(build, row, CALLS)
+    twice, twice_entries = profile(build, row, 2 * CALLS)
+    if twice_entries - once_entries != CALLS:
+        raise Broken(f"{twice_entries - once_entries} of {CALLS} calls came through a hook")
+    return (twice - once) / CALLS
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", required=True)
+    build = os.path.abspath(parser.parse_args().build)
+    if not shutil.which("valgrind"):
+        print("no valgrind")
+        return SKIPPED
+    failed = False
+    for row in ROWS:
+        try:
+            instructions = measure(build, row)
+            good = row.limit is None or 0 < instructions <= row.limit
+            words = f"{instructions:.1f} instructions a call"
+        except (Broken, subprocess.TimeoutExpired) as error:
+            good, words = False, str(error)
+        failed |= not good
+        print(f"{'PASS' if good else 'FAIL'} {row.name}: {words}"
+              f"{f', at most {row.limit}' if row.limit else ''}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
