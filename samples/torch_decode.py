@@ -58,6 +58,8 @@ def parse_args():
     parser.add_argument("--prompt", type=positive, default=128, help="tokens of each prompt")
     parser.add_argument("--warmup", type=positive, default=3, help="eager decode iterations first")
     parser.add_argument("--steps", type=positive, default=64, help="decode iterations after them")
+    parser.add_argument("--rounds", type=positive, default=1,
+                        help="decode so often, from the same position: a longer run")
     parser.add_argument("--dtype", choices=DTYPES, default="bfloat16")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda",
                         help="cpu only tries the script out")
@@ -190,6 +192,9 @@ class Decoder:
         self.position.add_(1)
         self.keep(logits)
 
+    def rewind(self):
+        self.position.sub_(self.args.steps)
+
 
 def synchronize(args):
     if args.device == "cuda":
@@ -263,12 +268,15 @@ def capture(step):
     return graph.replay
 
 
-def decode(args, step):
-    """Returns the seconds of args.steps iterations."""
+def decode(decoder, step):
+    """Returns the seconds of args.rounds times args.steps iterations."""
+    args = decoder.args
     with profiled(args, "decode"):
         begin = time.perf_counter()
         with nvtx_range(args, "decode"):
-            for _ in range(args.steps):
+            for number in range(args.rounds * args.steps):
+                if number and number % args.steps == 0:
+                    decoder.rewind()
                 with nvtx_range(args, "token"):
                     step()
             synchronize(args)
@@ -281,7 +289,7 @@ def run(args):
     prefill_s = warm_up(decoder, step)
     if args.graph:
         step = capture(step)
-    decode_s = decode(args, step)
+    decode_s = decode(decoder, step)
     return decoder.history.tolist(), prefill_s, decode_s
 
 
@@ -294,11 +302,12 @@ def report(args, history, prefill_s, decode_s):
         print(f"tokens sequence {number}:", *tokens[:TOKENS_SHOWN])
     print(f"tokens_checksum {zlib.crc32(json.dumps(history).encode()):08x}")
     print(f"warmup_iterations {args.warmup}")
-    print(f"decode_iterations {args.steps}")
-    print(f"graph_replays {args.steps if args.graph else 0}")
+    iterations = args.rounds * args.steps
+    print(f"decode_iterations {iterations}")
+    print(f"graph_replays {iterations if args.graph else 0}")
     print(f"prefill: {prefill_s * 1e3:.3f} ms", file=sys.stderr)
-    print(f"decode: {decode_s * 1e3 / args.steps:.3f} ms an iteration, "
-          f"{args.batch * args.steps / decode_s:.0f} tokens/s", file=sys.stderr)
+    print(f"decode: {decode_s * 1e3 / iterations:.3f} ms an iteration, "
+          f"{args.batch * iterations / decode_s:.0f} tokens/s", file=sys.stderr)
 
 
 def main():

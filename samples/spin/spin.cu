@@ -9,6 +9,7 @@
  */
 #include "launch.h"
 #include "options.h"
+#include "spin.h"
 
 #include <inttypes.h>
 #include <time.h>
@@ -207,7 +208,7 @@ static void run_empty(struct launcher *launcher, const struct options *options)
 		(double)finished_ns / (double)options->empty);
 }
 
-int main(int argc, char **argv)
+int spin_run(int argc, char **argv)
 {
 	struct options options;
 	struct launcher launcher = {};
