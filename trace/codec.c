@@ -51,17 +51,6 @@ void kp_buffer_put_u32(struct kp_buffer *buffer, uint32_t value)
 	kp_buffer_put(buffer, bytes, sizeof(bytes));
 }
 
-void kp_buffer_put_varint(struct kp_buffer *buffer, uint64_t value)
-{
-	if (!kp_buffer_reserve(buffer, 10))
-		return;
-	while (value >= 0x80) {
-		buffer->bytes[buffer->length++] = (uint8_t)(value | 0x80);
-		value >>= 7;
-	}
-	buffer->bytes[buffer->length++] = (uint8_t)value;
-}
-
 void kp_buffer_patch_u32(struct kp_buffer *buffer, size_t offset, uint32_t value)
 {
 	if (!buffer->failed && offset + 4 <= buffer->length)

@@ -28,11 +28,25 @@ struct kp_cursor {
 bool kp_buffer_reserve(struct kp_buffer *buffer, size_t more);
 void kp_buffer_put(struct kp_buffer *buffer, const void *bytes, size_t length);
 void kp_buffer_put_u32(struct kp_buffer *buffer, uint32_t value);
-void kp_buffer_put_varint(struct kp_buffer *buffer, uint64_t value);
 /* Overwrites four bytes that are already there. */
 void kp_buffer_patch_u32(struct kp_buffer *buffer, size_t offset, uint32_t value);
 void kp_buffer_clear(struct kp_buffer *buffer);
 void kp_buffer_fini(struct kp_buffer *buffer);
+
+/* The longest varint: 64 bits, seven a byte. */
+#define KP_VARINT_MAX_BYTES 10
+
+static inline void kp_buffer_put_varint(struct kp_buffer *buffer, uint64_t value)
+{
+	if (buffer->failed || (buffer->capacity - buffer->length < KP_VARINT_MAX_BYTES &&
+			       !kp_buffer_reserve(buffer, KP_VARINT_MAX_BYTES)))
+		return;
+	while (value >= 0x80) {
+		buffer->bytes[buffer->length++] = (uint8_t)(value | 0x80);
+		value >>= 7;
+	}
+	buffer->bytes[buffer->length++] = (uint8_t)value;
+}
 
 static inline uint64_t kp_zigzag(uint64_t difference)
 {

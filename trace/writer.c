@@ -31,11 +31,25 @@ struct table {
 	enum kp_chunk_kind kind;
 };
 
+/*
+ * The configurations that were asked for last, by a hash of what differs most between them. A loop
+ * launches the same few hundred over and over, and interning one costs more than all else that is
+ * done for a record. Far more places than configurations, so that two rarely share one; those that
+ * are never used cost address space only.
+ */
+#define RECENT_CONFIGS 4096
+struct recent_config {
+	struct kp_launch_config config;
+	uint32_t number;
+	bool used;
+};
+
 struct kp_writer {
 	int fd;
 	uint64_t process;
 	uint32_t sequence; /* of the next chunk; KP_CHUNK_UNNUMBERED before the process record */
 	struct table strings, configs;
+	struct recent_config recent[RECENT_CONFIGS];
 	struct kp_lanes lanes;
 	struct kp_launch *launches;
 	struct kp_memop *memops;
@@ -203,8 +217,19 @@ static size_t encode_config(const struct kp_launch_config *config, uint8_t *out)
 	return length;
 }
 
-enum kp_status kp_writer_config(struct kp_writer *writer, const struct kp_launch_config *config,
-				uint32_t *out)
+static size_t recent_place(const struct kp_launch_config *config)
+{
+	uint64_t hash = config->name;
+
+	hash = hash * 31 + config->stream;
+	hash = hash * 31 + config->grid[0];
+	hash = hash * 31 + config->grid[1];
+	hash = hash * 31 + config->block[0];
+	return (hash * 0x9e3779b97f4a7c15ULL >> 32) % RECENT_CONFIGS;
+}
+
+static enum kp_status intern_config(struct kp_writer *writer, const struct kp_launch_config *config,
+				    uint32_t *out)
 {
 	uint8_t coded[5 * sizeof(*config) / sizeof(uint32_t)];
 	size_t length = encode_config(config, coded);
@@ -215,6 +240,22 @@ enum kp_status kp_writer_config(struct kp_writer *writer, const struct kp_launch
 	if (status != KP_OK || !added)
 		return status;
 	return kp_lanes_add(&writer->lanes, config);
+}
+
+enum kp_status kp_writer_config(struct kp_writer *writer, const struct kp_launch_config *config,
+				uint32_t *out)
+{
+	struct recent_config *recent = &writer->recent[recent_place(config)];
+	enum kp_status status;
+
+	if (recent->used && memcmp(&recent->config, config, sizeof(*config)) == 0) {
+		*out = recent->number;
+		return KP_OK;
+	}
+	status = intern_config(writer, config, out);
+	if (status == KP_OK)
+		*recent = (struct recent_config){*config, *out, true};
+	return status;
 }
 
 /* ---- launches, memory operations, ranges ---- */
