@@ -1,9 +1,10 @@
 /* The pool of activity buffers; see buffers.h. */
 #include "inject/buffers.h"
 
+#include <errno.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 static struct {
@@ -11,7 +12,7 @@ static struct {
 	pthread_cond_t filled_or_woken;
 	struct kp_filled *free;
 	struct kp_filled *filled, **filled_end;
-	unsigned allocated, lent;
+	unsigned allocated, lent, free_count;
 	bool woken;
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .filled_end = &pool.filled};
 
@@ -27,16 +28,25 @@ static void init_pool(void)
 	pthread_condattr_destroy(&attributes);
 }
 
-/* The descriptor stands before the records, in one allocation. */
+#define RECORDS_OFFSET 64
+#define MAPPED_BYTES (RECORDS_OFFSET + KP_BUFFER_BYTES)
+
+/*
+ * The descriptor stands before the records, in one mapping of its own: the program's allocator, in
+ * whose callers this runs, is left alone, and a buffer that is not kept goes back to the system.
+ */
 static struct kp_filled *allocate(void)
 {
-	struct kp_filled *buffer = aligned_alloc(64, 64 + KP_BUFFER_BYTES);
+	int before = errno; /* the program's: CUPTI asks in the middle of its calls */
+	struct kp_filled *buffer = mmap(NULL, MAPPED_BYTES, PROT_READ | PROT_WRITE,
+					MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	_Static_assert(sizeof(*buffer) <= 64, "the descriptor fits before the records");
-	if (!buffer)
+	_Static_assert(sizeof(*buffer) <= RECORDS_OFFSET, "the descriptor fits");
+	if (buffer == MAP_FAILED) {
+		errno = before;
 		return NULL;
-	memset(buffer, 0, 64 + KP_BUFFER_BYTES);
-	buffer->bytes = (uint8_t *)buffer + 64;
+	}
+	buffer->bytes = (uint8_t *)buffer + RECORDS_OFFSET;
 	return buffer;
 }
 
@@ -50,6 +60,7 @@ void CUPTIAPI kp_buffers_request(uint8_t **buffer, size_t *size, size_t *max_rec
 	found = pool.free;
 	if (found) {
 		pool.free = found->next;
+		pool.free_count--;
 	} else if (pool.allocated < KP_BUFFER_LIMIT) {
 		pool.allocated++;
 		may_allocate = true;
@@ -78,7 +89,7 @@ void CUPTIAPI kp_buffers_complete(CUcontext context, uint32_t stream, uint8_t *b
 	(void)stream;
 	if (!buffer)
 		return;
-	filled = (struct kp_filled *)(buffer - 64);
+	filled = (struct kp_filled *)(buffer - RECORDS_OFFSET);
 	filled->valid_bytes = valid_bytes <= size ? valid_bytes : size;
 	filled->next = NULL;
 	pthread_once(&pool_once, init_pool);
@@ -115,15 +126,31 @@ struct kp_filled *kp_buffers_take(unsigned timeout_ms)
 	return taken;
 }
 
+/* Whether a buffer more may wait for CUPTI; it then counts as free, else as gone. */
+static bool take_back(struct kp_filled *filled)
+{
+	bool keep;
+
+	pthread_mutex_lock(&pool.lock);
+	keep = pool.free_count < KP_BUFFER_KEEP;
+	if (keep) {
+		filled->next = pool.free;
+		pool.free = filled;
+		pool.free_count++;
+	} else {
+		pool.allocated--;
+	}
+	pthread_mutex_unlock(&pool.lock);
+	return keep;
+}
+
 void kp_buffers_recycle(struct kp_filled *filled)
 {
 	/* CUPTI is told that buffers come zeroed, so that it need not clear them in the program's
 	 * threads. */
 	memset(filled->bytes, 0, filled->valid_bytes);
-	pthread_mutex_lock(&pool.lock);
-	filled->next = pool.free;
-	pool.free = filled;
-	pthread_mutex_unlock(&pool.lock);
+	if (!take_back(filled))
+		munmap(filled, MAPPED_BYTES);
 }
 
 void kp_buffers_wake(void)
