@@ -5,7 +5,6 @@ import os
 import subprocess
 import time
 
-from compare import median
 from runner import Failure
 
 
@@ -75,11 +74,12 @@ class Series:
 
     @property
     def growth(self):
-        """From the second quarter, when all is warm, to the last one: medians. None if too few."""
+        """Of what is always there: the least of the second quarter, when all is warm, and of the
+        last. None if there are too few numbers."""
         count = len(self.numbers)
         if count < 8:
             return None
-        return median(self.numbers[-(count // 4):]) - median(self.numbers[count // 4:count // 2])
+        return min(self.numbers[-(count // 4):]) - min(self.numbers[count // 4:count // 2])
 
 
 class Watched:

@@ -24,6 +24,7 @@ void kp_fake_submit(struct CUstream_st *stream, uint64_t duration_ns, struct kp_
 		kp_fake_graph_announce(node, NULL);
 	else
 		kp_fake_announce_op(op);
+	kp_fake_wait_for_room(op->start_ns);
 }
 
 /* The stream of a call about capture. */

@@ -190,6 +190,8 @@ static CUresult launch(CUgraphExec exec, CUstream handle, bool per_thread, uint3
 	kp_fake_count(KP_FAKE_graph_launches, 1);
 	for (size_t i = 0; i < exec->graph->node_count; i++)
 		kp_fake_announce_op(&ops[i]);
+	if (exec->graph->node_count)
+		kp_fake_wait_for_room(ops[0].start_ns);
 	free(ops);
 	return CUDA_SUCCESS;
 }

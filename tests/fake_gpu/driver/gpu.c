@@ -58,6 +58,14 @@ void kp_fake_wait_until(uint64_t end_ns)
 		;
 }
 
+void kp_fake_wait_for_room(uint64_t start_ns)
+{
+	uint64_t queue_ns = kp_fake_faults()->queue * 1000U;
+
+	if (queue_ns && start_ns > kp_fake_now_ns() + queue_ns)
+		kp_fake_wait_until(start_ns - queue_ns / 2);
+}
+
 uint32_t kp_fake_next_id(void)
 {
 	return ++last_id;

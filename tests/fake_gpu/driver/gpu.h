@@ -27,6 +27,8 @@ void kp_fake_unlock(void);
 uint64_t kp_fake_now_ns(void);
 /* Sleeps until the clock has passed `end_ns`. Without the lock. */
 void kp_fake_wait_until(uint64_t end_ns);
+/* Sleeps while an operation that starts then has too much before it: the fault «queue». */
+void kp_fake_wait_for_room(uint64_t start_ns);
 
 /* CUDA_SUCCESS, or why no call is possible now: not initialised, or forked after that. */
 CUresult kp_fake_ready(void);
