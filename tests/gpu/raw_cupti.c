@@ -49,9 +49,10 @@ static void finish(void)
 
 static bool bind_cupti(void)
 {
+	const char *only = getenv("KPROF_CUPTI");
 	char path[PATH_MAX];
 
-	for (unsigned i = 0; kp_cupti_candidate(i, "", path); i++)
+	for (unsigned i = 0; kp_cupti_candidate(i, only ? only : "", path); i++)
 		if (kp_cupti_bind(&cupti, path))
 			return true;
 	return false;
