@@ -161,8 +161,8 @@ def in_process(profiler, package):
             raise Skip(f"no {package} here")
         program = TORCH_DECODE if workload.script else bench.build / "samples/libspin.so"
         ran = bench.run([*IN_PROCESS, profiler, program, *workload.options])
-        require(found(r"^in_process: (\d+) kernels recorded", ran.stderr.decode()) > 0,
-                f"{profiler} recorded no kernels")
+        require(found(r"^in_process: (\d+) records", ran.stderr.decode()) > 0,
+                f"{profiler} recorded nothing")
         return ran
     return run
 
@@ -208,12 +208,14 @@ class Study:
         cell = self.cells[workload.name][tool]
         limit_s = min(self.step_limit_s, self.left_s())
         if limit_s < 1:
-            cell.reason = cell.reason or "the budget was spent"
             return
         bench = Bench(self.build, self.logs / f"{workload.name}-{tool}-{number}", limit_s)
         try:
             value = workload.value(TOOLS[tool](bench, workload))
         except (Failure, Skip) as reason:
+            if self.left_s() < 0:
+                print(f"{workload.name:<10} {tool:<15} the budget was spent", flush=True)
+                return
             cell.reason = str(reason)
         except Exception as error:  # a step that breaks does not stop the others
             cell.reason = f"{type(error).__name__}: {error}"

@@ -5,6 +5,7 @@ samples that are small scripts and cost what they are told to."""
 import contextlib
 import io
 import json
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -143,6 +144,17 @@ class WholeRuns(unittest.TestCase):
         self.assertIn("4010 ns", self.line(self.run_study(*options, duty=True)[1], "empty", "duty"))
         self.assertIn("failed: this kprof has no --duty",
                       self.line(self.run_study(*options)[1], "empty", "duty"))
+
+    def test_a_program_runs_inside_a_process(self):
+        with tempfile.TemporaryDirectory() as folder:
+            script = Path(folder) / "script.py"
+            script.write_text("import sys\nif __name__ == '__main__': print(sys.argv[1:])\n")
+            ran = subprocess.run([*overhead.IN_PROCESS, "none", script, "--graph", "3"], check=True,
+                                 capture_output=True, text=True)
+            self.assertEqual(ran.stdout, "['--graph', '3']\n")
+            ran = subprocess.run([*overhead.IN_PROCESS, "nsys", script], check=False,
+                                 capture_output=True)
+            self.assertEqual((ran.returncode, ran.stdout), (1, b""))
 
 
 if __name__ == "__main__":
