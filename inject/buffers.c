@@ -10,7 +10,8 @@
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t filled_or_woken;
-	struct kp_filled *free;
+	struct kp_filled *free; /* KP_BUFFER_KEEP at most */
+	struct kp_filled *cold; /* free too, but without memory behind them */
 	struct kp_filled *filled, **filled_end;
 	unsigned allocated, lent, free_count;
 	bool woken;
@@ -33,7 +34,7 @@ static void init_pool(void)
 
 /*
  * The descriptor stands before the records, in one mapping of its own: the program's allocator, in
- * whose callers this runs, is left alone, and a buffer that is not kept goes back to the system.
+ * whose callers this runs, is left alone, and the memory behind a buffer can be given back.
  */
 static struct kp_filled *allocate(void)
 {
@@ -61,6 +62,8 @@ void CUPTIAPI kp_buffers_request(uint8_t **buffer, size_t *size, size_t *max_rec
 	if (found) {
 		pool.free = found->next;
 		pool.free_count--;
+	} else if ((found = pool.cold) != NULL) {
+		pool.cold = found->next;
 	} else if (pool.allocated < KP_BUFFER_LIMIT) {
 		pool.allocated++;
 		may_allocate = true;
@@ -126,31 +129,34 @@ struct kp_filled *kp_buffers_take(unsigned timeout_ms)
 	return taken;
 }
 
-/* Whether a buffer more may wait for CUPTI; it then counts as free, else as gone. */
-static bool take_back(struct kp_filled *filled)
+/* Empties a buffer and gives its memory back; it reads as zeros, like a new one. */
+static bool cool(struct kp_filled *filled)
 {
-	bool keep;
-
-	pthread_mutex_lock(&pool.lock);
-	keep = pool.free_count < KP_BUFFER_KEEP;
-	if (keep) {
-		filled->next = pool.free;
-		pool.free = filled;
-		pool.free_count++;
-	} else {
-		pool.allocated--;
-	}
-	pthread_mutex_unlock(&pool.lock);
-	return keep;
+	if (madvise(filled, MAPPED_BYTES, MADV_DONTNEED) != 0)
+		return false;
+	filled->bytes = (uint8_t *)filled + RECORDS_OFFSET;
+	return true;
 }
 
 void kp_buffers_recycle(struct kp_filled *filled)
 {
+	struct kp_filled **list = &pool.free;
+	bool keep;
+
+	pthread_mutex_lock(&pool.lock);
+	keep = pool.free_count < KP_BUFFER_KEEP;
+	pool.free_count += keep;
+	pthread_mutex_unlock(&pool.lock);
 	/* CUPTI is told that buffers come zeroed, so that it need not clear them in the program's
 	 * threads. */
-	memset(filled->bytes, 0, filled->valid_bytes);
-	if (!take_back(filled))
-		munmap(filled, MAPPED_BYTES);
+	if (keep || !cool(filled))
+		memset(filled->bytes, 0, filled->valid_bytes);
+	if (!keep)
+		list = &pool.cold;
+	pthread_mutex_lock(&pool.lock);
+	filled->next = *list;
+	*list = filled;
+	pthread_mutex_unlock(&pool.lock);
 }
 
 void kp_buffers_wake(void)

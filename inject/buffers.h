@@ -1,9 +1,9 @@
 /*
  * Activity buffers: kprof owns them, lends them to CUPTI empty, and gets them back filled.
  *
- * A buffer is lent until CUPTI returns it; it is never unmapped or reused before. CUPTI asks and
- * returns from any thread, its own and the program's; the worker takes filled ones. The lock guards
- * two lists and is never held across a call out of this file.
+ * A buffer is lent until CUPTI returns it; it is never reused before, and never freed. CUPTI asks
+ * and returns from any thread, its own and the program's; the worker takes filled ones. The lock
+ * guards two lists and is never held across a call out of this file.
  */
 #ifndef KP_INJECT_BUFFERS_H
 #define KP_INJECT_BUFFERS_H
@@ -18,7 +18,7 @@
 #define KP_BUFFER_BYTES (1U << 20)
 /* Beyond this many, a request is declined and CUPTI counts the records as dropped: 256 MiB. */
 #define KP_BUFFER_LIMIT 256
-/* So many stay when they are free; what a burst took beyond them goes back to the system. */
+/* So many keep their memory when they are free; that of the others goes back to the system. */
 #define KP_BUFFER_KEEP 24
 
 struct kp_filled {
