@@ -63,14 +63,19 @@ class Watching(unittest.TestCase):
             return watch([sys.executable, "-c", text], Path(folder), limit_s, **options)
 
     def test_growth_is_seen(self):
-        grown = self.watch("import time; kept = []\n"
-                           "for i in range(40): kept.append(b'x' * 2**20); time.sleep(0.02)\n"
-                           "print('kernel_launches 7')", period_s=0.02)
-        self.assertGreater(grown.resident.growth, 5 * MIB)
-        self.assertEqual((grown.status, soak.issued_by(grown)), (0, 7))
+        """Of the lowest points, whatever bursts lie between them."""
+        self.assertEqual(series(*[10 + i + 50 * (i % 3 == 1) for i in range(32)]).growth, 16 * MIB)
+        self.assertEqual(series(*[10 + 50 * (i % 3 == 1) for i in range(32)]).growth, 0)
+        self.assertIsNone(series(*range(7)).growth)
+
+    def test_a_program_is_looked_at(self):
+        seen = self.watch("import time; kept = b'x' * 2**26; time.sleep(0.5)\n"
+                          "print('kernel_launches 7')", period_s=0.02)
+        self.assertGreater(seen.resident.peak, 64 * MIB)
+        self.assertEqual((seen.status, soak.issued_by(seen)), (0, 7))
 
     def test_a_child_is_found(self):
-        seen = self.watch("import subprocess; subprocess.run(['sleep', '0.4'])", program="sleep",
+        seen = self.watch("import subprocess; subprocess.run(['sleep', '1'])", program="sleep",
                           period_s=0.02)
         self.assertLess(seen.resident.peak, 8 * MIB)
 
