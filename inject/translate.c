@@ -9,6 +9,7 @@
 #include <cupti_activity_deprecated.h>
 
 #include "inject/driver.h"
+#include "inject/share.h"
 
 /*
  * CUPTI 11.8 delivers Kernel8, later ones Kernel9 and Kernel10, each with members added at the end;
@@ -200,7 +201,8 @@ static void translate_record(struct kp_translator *translator, const CUpti_Activ
 		write_memop(translator, MEMOP_OF(set, KP_MEMOP_SET), counts);
 		break;
 	default:
-		counts->records_unknown++;
+		if (!kp_share_claims(record->kind))
+			counts->records_unknown++;
 		break;
 	}
 }
