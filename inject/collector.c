@@ -299,16 +299,16 @@ static CUptiResult enable(struct kp_inject *inject, const struct kp_cupti *cupti
 {
 	uint8_t zeroed = 1;
 	size_t size = sizeof(zeroed);
+	bool own_clock;
 	CUptiResult result = look_for_others(cupti);
 
 	if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED && kp_share_knows_subscriber())
 		result = CUPTI_SUCCESS; /* the program's own profiler: the records are shared */
 	if (result != CUPTI_SUCCESS)
 		return result;
-	kp_share_begin(inject, cupti, kinds, KIND_COUNT);
 	/* A clock that never steps; set before anything is enabled. Refused: CUPTI's own stays. */
-	kp_share_clock_source(cupti->ActivityRegisterTimestampCallback(cupti_clock) ==
-			      CUPTI_SUCCESS);
+	own_clock = cupti->ActivityRegisterTimestampCallback(cupti_clock) == CUPTI_SUCCESS;
+	kp_share_begin(inject, cupti, kinds, KIND_COUNT, own_clock);
 	cupti->ActivitySetAttribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &size, &zeroed);
 	result = cupti->ActivityRegisterCallbacks(kp_buffers_request, kp_share_completed);
 	for (size_t i = 0; result == CUPTI_SUCCESS && i < KIND_COUNT; i++)

@@ -147,9 +147,9 @@ static uint64_t own_kinds(void)
 }
 
 void kp_share_begin(struct kp_inject *inject, const struct kp_cupti *cupti,
-		    const CUpti_ActivityKind *kinds, size_t kind_count)
+		    const CUpti_ActivityKind *kinds, size_t kind_count, bool own_clock)
 {
-	uint64_t enabled = atomic_load(&share.enabled), now_ns = kp_clock_now();
+	uint64_t enabled = atomic_load(&share.enabled);
 
 	pthread_once(&share_once, init_condition);
 	share.inject = inject;
@@ -160,10 +160,12 @@ void kp_share_begin(struct kp_inject *inject, const struct kp_cupti *cupti,
 		cupti->ActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 	if (enabled & bit(CUPTI_ACTIVITY_KIND_KERNEL))
 		cupti->ActivityDisable(CUPTI_ACTIVITY_KIND_KERNEL);
+	kp_share_clock_source(own_clock);
 	pthread_mutex_lock(&share.lock);
 	for (unsigned kind = 0; kind < KIND_LIMIT; kind++)
 		if (enabled >> kind & 1 && windows_of((CUpti_ActivityKind)kind))
-			kp_windows_open(windows_of((CUpti_ActivityKind)kind), now_ns);
+			kp_windows_open(windows_of((CUpti_ActivityKind)kind),
+					kp_share_clock_ours());
 	pthread_mutex_unlock(&share.lock);
 	atomic_fetch_or(&share.foreign, enabled & ~own_kinds());
 	atomic_store(&share.serial, (enabled & bit(CUPTI_ACTIVITY_KIND_KERNEL)) != 0);
@@ -177,6 +179,7 @@ void kp_share_abandon(void)
 
 	if (!atomic_exchange(&share.on, false))
 		return;
+	share.cupti->ActivityRegisterTimestampCallback(kp_share_clock_now);
 	if (kp_share_buffers_registered())
 		share.cupti->ActivityRegisterCallbacks(kp_share_buffers_request(),
 						       kp_share_buffers_complete());
@@ -441,7 +444,7 @@ CUptiResult kp_share_enable(CUpti_ActivityKind kind,
 		atomic_store(&share.serial, kind == CUPTI_ACTIVITY_KIND_KERNEL);
 	if (windows) {
 		pthread_mutex_lock(&share.lock);
-		kp_windows_open(windows, kp_clock_now());
+		kp_windows_open(windows, kp_share_clock_ours());
 		pthread_mutex_unlock(&share.lock);
 	} else {
 		atomic_fetch_or(&share.foreign, bit(kind));
@@ -463,7 +466,7 @@ CUptiResult kp_share_disable(CUpti_ActivityKind kind,
 		return result;
 	if (windows && atomic_load(&share.enabled) & bit(kind)) {
 		pthread_mutex_lock(&share.lock);
-		kp_windows_close(windows, kp_clock_now());
+		kp_windows_close(windows, kp_share_clock_ours());
 		pthread_mutex_unlock(&share.lock);
 	}
 	atomic_fetch_and(&share.enabled, ~bit(kind));

@@ -28,10 +28,11 @@
 bool kp_share_knows_subscriber(void);
 /*
  * From now on the client's calls are answered here; a client that had registered gives its buffers
- * back first. `kinds`: those that kprof needs; both stay borrowed.
+ * back first. `kinds`: those that kprof needs; all stay borrowed. `own_clock`: CUPTI goes by
+ * kprof's clock. kp_share_abandon if kprof cannot start after all.
  */
 void kp_share_begin(struct kp_inject *inject, const struct kp_cupti *cupti,
-		    const CUpti_ActivityKind *kinds, size_t kind_count);
+		    const CUpti_ActivityKind *kinds, size_t kind_count, bool own_clock);
 /* kprof could not start: the client gets back at CUPTI what it had there. */
 void kp_share_abandon(void);
 /* CUPTI's callback for a filled buffer: copies what is the client's and goes on to the pool. */

@@ -26,12 +26,12 @@ static uint64_t realtime_now(void)
 	return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
 }
 
-static uint64_t our_now(void)
+uint64_t kp_share_clock_ours(void)
 {
 	return atomic_load(&clocks.realtime) ? realtime_now() : kp_clock_now();
 }
 
-uint64_t kp_share_clock_now(void)
+uint64_t CUPTIAPI kp_share_clock_now(void)
 {
 	CUpti_TimestampCallbackFunc client = atomic_load(&clocks.client);
 
@@ -66,9 +66,9 @@ void kp_share_clock_sample(void)
 	if (!client && atomic_load(&clocks.realtime))
 		return; /* one and the same clock: the map stays empty */
 	for (int i = 0; i < READINGS; i++) {
-		uint64_t before = our_now();
+		uint64_t before = kp_share_clock_ours();
 		uint64_t theirs = kp_share_clock_now();
-		uint64_t after = our_now();
+		uint64_t after = kp_share_clock_ours();
 
 		if (after >= before && after - before < width) {
 			width = after - before;

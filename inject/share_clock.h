@@ -29,8 +29,10 @@ struct kp_clock_map {
 void kp_share_clock_source(bool kprofs);
 /* The client's clock from now on; NULL: CUPTI's default. */
 void kp_share_clock_set(CUpti_TimestampCallbackFunc clock);
-/* Reads the client's clock. */
-uint64_t kp_share_clock_now(void);
+/* Reads the clock by which CUPTI goes: kprof's, as a rule. */
+uint64_t kp_share_clock_ours(void);
+/* Reads the client's clock, its own or CUPTI's default. */
+uint64_t CUPTIAPI kp_share_clock_now(void);
 /* Takes a pair. Calls the client's clock, so no lock may be held. */
 void kp_share_clock_sample(void);
 void kp_share_clock_map(struct kp_clock_map *out);

@@ -1,0 +1,498 @@
+/*
+ * The sharing of CUPTI's activity API on its own: clocks, windows, attributes and counts, with a
+ * CUPTI of a few functions. What it does as a whole, scenarios.py sees.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "inject/buffers.h"
+#include "inject/share.h"
+#include "inject/share_attributes.h"
+#include "inject/share_buffers.h"
+#include "inject/share_clock.h"
+#include "inject/share_window.h"
+
+/* ---- clocks ---- */
+
+#define TICKS_PER_NS 2.893 /* a client that counts cycles */
+#define TICKS_OFFSET 123456789012ULL
+
+static uint64_t ticks(uint64_t ours)
+{
+	return TICKS_OFFSET + (uint64_t)((double)ours * TICKS_PER_NS);
+}
+
+static void add(struct kp_clock_map *map, uint64_t ours, uint64_t theirs)
+{
+	kp_clock_map_add(map, (struct kp_clock_point){ours, theirs});
+}
+
+static void test_clock_map_empty(void **state)
+{
+	struct kp_clock_map map = {0};
+
+	(void)state;
+	assert_int_equal(kp_clock_map_convert(&map, 12345), 12345);
+}
+
+/* One pair is an offset; unknown and impossible times stay what they are. */
+static void test_clock_map_one_pair(void **state)
+{
+	struct kp_clock_map map = {0};
+
+	(void)state;
+	add(&map, 1000, 5000);
+	assert_int_equal(kp_clock_map_convert(&map, 1700), 5700);
+	assert_int_equal(kp_clock_map_convert(&map, 400), 4400);
+	assert_int_equal(kp_clock_map_convert(&map, 0), 0);
+	assert_true(kp_clock_map_convert(&map, UINT64_MAX) == UINT64_MAX);
+}
+
+/* A clock of another unit, over many more pairs than are kept: still within two ticks. */
+static void test_clock_map_rate(void **state)
+{
+	const uint64_t begin = 1700000000000000ULL, period = 250000000;
+	struct kp_clock_map map = {0};
+
+	(void)state;
+	for (uint64_t i = 0; i < 1000; i++)
+		add(&map, begin + i * period, ticks(begin + i * period));
+	assert_true(map.count <= KP_CLOCK_PAIRS && map.count > KP_CLOCK_PAIRS / 4);
+	assert_true(map.points[0].ours == begin);
+	assert_true(map.points[map.count - 1].ours == begin + 999 * period);
+	for (uint64_t at = begin; at < begin + 1000 * period; at += 98765432) {
+		double error = (double)(int64_t)(kp_clock_map_convert(&map, at) - ticks(at));
+
+		assert_true(fabs(error) <= 2);
+	}
+}
+
+/* A pair that follows at once replaces the last, so that its noise cannot tilt a short piece. */
+static void test_clock_map_close_pairs(void **state)
+{
+	struct kp_clock_map map = {0};
+
+	(void)state;
+	add(&map, 1000000000, 1000000000);
+	for (uint64_t i = 1; i <= 10; i++)
+		add(&map, 1000000000 + i * 1000000, 1000000000 + i * 1000000);
+	assert_int_equal(map.count, 3);
+	add(&map, 1000000000, 77); /* a time that has passed */
+	assert_int_equal(map.count, 3);
+	assert_int_equal(kp_clock_map_convert(&map, 1003500000), 1003500000);
+}
+
+/* A step of the client's clock is confined to the piece in which it happened. */
+static void test_clock_map_step(void **state)
+{
+	struct kp_clock_map map = {0};
+	uint64_t second = 1000000000;
+
+	(void)state;
+	add(&map, 1 * second, 1 * second);
+	add(&map, 2 * second, 2 * second);
+	add(&map, 3 * second, 13 * second);
+	add(&map, 4 * second, 14 * second);
+	assert_int_equal(kp_clock_map_convert(&map, second + second / 2), second + second / 2);
+	assert_int_equal(kp_clock_map_convert(&map, 3 * second + 5), 13 * second + 5);
+}
+
+/* ---- windows ---- */
+
+static struct kp_share_key key(uint64_t start_ns, uint32_t correlation)
+{
+	return (struct kp_share_key){start_ns, correlation};
+}
+
+#define MS 1000000ULL
+
+static void test_window_times(void **state)
+{
+	struct kp_windows windows = {0};
+
+	(void)state;
+	assert_false(kp_windows_hold(&windows, key(5 * MS, 1)));
+	kp_windows_open(&windows, 10 * MS);
+	kp_windows_open(&windows, 90 * MS); /* it is open: nothing changes */
+	assert_false(kp_windows_hold(&windows, key(9 * MS, 1)));
+	assert_true(kp_windows_hold(&windows, key(11 * MS, 2)));
+	assert_true(kp_windows_hold(&windows, key(0, 3)));
+	kp_windows_close(&windows, 20 * MS);
+	kp_windows_close(&windows, 90 * MS);
+	assert_true(kp_windows_hold(&windows, key(19 * MS, 4)));
+	assert_false(kp_windows_hold(&windows, key(21 * MS, 5)));
+	assert_false(kp_windows_hold(&windows, key(0, 5)));
+}
+
+/* Where API calls are recorded, their ids say what was launched in the window, whenever it ran. */
+static void test_window_calls(void **state)
+{
+	struct kp_windows windows = {0};
+
+	(void)state;
+	kp_windows_open(&windows, 10 * MS);
+	kp_windows_trace(&windows, key(11 * MS, 101));
+	kp_windows_trace(&windows, key(10 * MS + 5, 100));
+	kp_windows_trace(&windows, key(9 * MS, 50));               /* of before */
+	assert_false(kp_windows_hold(&windows, key(12 * MS, 99))); /* it was queued before */
+	assert_true(kp_windows_hold(&windows, key(12 * MS, 100)));
+	kp_windows_trace(&windows, key(19 * MS, 140));
+	kp_windows_close(&windows, 20 * MS);
+	assert_true(kp_windows_hold(&windows, key(500 * MS, 139))); /* it was queued within */
+	assert_false(kp_windows_hold(&windows, key(500 * MS, 141)));
+}
+
+static void test_window_ids_wrap(void **state)
+{
+	struct kp_windows windows = {0};
+
+	(void)state;
+	kp_windows_open(&windows, 10 * MS);
+	kp_windows_trace(&windows, key(11 * MS, UINT32_MAX - 1));
+	kp_windows_trace(&windows, key(12 * MS, 3));
+	kp_windows_close(&windows, 20 * MS);
+	assert_true(kp_windows_hold(&windows, key(500 * MS, 2)));
+	assert_false(kp_windows_hold(&windows, key(15 * MS, UINT32_MAX - 2)));
+	assert_false(kp_windows_hold(&windows, key(500 * MS, 4)));
+}
+
+static void test_window_several(void **state)
+{
+	struct kp_windows windows = {0};
+
+	(void)state;
+	for (uint64_t i = 1; i <= KP_WINDOWS + 2; i++) {
+		kp_windows_open(&windows, i * 100 * MS);
+		kp_windows_close(&windows, i * 100 * MS + 10 * MS);
+	}
+	assert_true(kp_windows_hold(&windows, key(605 * MS, 0)));
+	assert_true(kp_windows_hold(&windows, key(305 * MS, 0)));
+	assert_false(kp_windows_hold(&windows, key(450 * MS, 0)));
+	assert_false(kp_windows_hold(&windows, key(105 * MS, 0))); /* forgotten */
+}
+
+/* ---- attributes ---- */
+
+static size_t real_size = 3200000;
+static unsigned real_sets;
+
+static CUptiResult CUPTIAPI real_set(CUpti_ActivityAttribute attribute, size_t *bytes, void *value)
+{
+	(void)attribute;
+	real_sets++;
+	memcpy(&real_size, value, *bytes);
+	return CUPTI_SUCCESS;
+}
+
+static CUptiResult CUPTIAPI real_get(CUpti_ActivityAttribute attribute, size_t *bytes, void *value)
+{
+	(void)attribute;
+	memcpy(value, &real_size, *bytes);
+	return CUPTI_SUCCESS;
+}
+
+static CUptiResult set_size(size_t wished)
+{
+	size_t bytes = sizeof(wished);
+
+	return kp_share_attributes_set(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE, &bytes, &wished,
+				       real_set, real_get);
+}
+
+static size_t get_size(void)
+{
+	size_t bytes = sizeof(size_t), value = 0;
+
+	assert_int_equal(kp_share_attributes_get(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE, &bytes,
+						 &value, real_get),
+			 CUPTI_SUCCESS);
+	return value;
+}
+
+static void test_attribute_sizes(void **state)
+{
+	(void)state;
+	assert_int_equal(get_size(), 3200000);
+	assert_int_equal(set_size(1000), CUPTI_SUCCESS);
+	assert_int_equal(real_sets, 0);
+	assert_int_equal(get_size(), 1000); /* as the client set it */
+	assert_int_equal(set_size(9000000), CUPTI_SUCCESS);
+	assert_int_equal(real_sets, 1);
+	assert_int_equal(real_size, 9000000);
+	kp_share_attributes_forget();
+	assert_int_equal(get_size(), 9000000);
+}
+
+static void test_attribute_switches(void **state)
+{
+	uint8_t off = 0, read = 7;
+	size_t bytes = sizeof(off), none = 0;
+
+	(void)state;
+	real_sets = 0;
+	assert_int_equal(kp_share_attributes_set(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER,
+						 &none, &off, real_set, real_get),
+			 CUPTI_ERROR_PARAMETER_SIZE_NOT_SUFFICIENT);
+	assert_int_equal(kp_share_attributes_set(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER,
+						 &bytes, &off, real_set, real_get),
+			 CUPTI_SUCCESS);
+	assert_int_equal(real_sets, 0);
+	bytes = 8;
+	assert_int_equal(kp_share_attributes_get(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER,
+						 &bytes, &read, real_get),
+			 CUPTI_SUCCESS);
+	assert_int_equal(bytes, 1);
+	assert_int_equal(read, 0);
+}
+
+/* ---- counts and kinds ---- */
+
+static size_t real_dropped, enabled_count, disabled_count;
+
+static CUptiResult CUPTIAPI real_get_dropped(CUcontext context, uint32_t stream, size_t *dropped)
+{
+	(void)context;
+	(void)stream;
+	*dropped = real_dropped;
+	real_dropped = 0;
+	return CUPTI_SUCCESS;
+}
+
+static CUptiResult CUPTIAPI real_flush(uint32_t flag)
+{
+	(void)flag;
+	return CUPTI_SUCCESS;
+}
+
+static CUptiResult CUPTIAPI real_disable(CUpti_ActivityKind kind)
+{
+	(void)kind;
+	disabled_count++;
+	return CUPTI_SUCCESS;
+}
+
+static CUptiResult enable_kind(void *context, CUpti_ActivityKind kind)
+{
+	(void)context;
+	enabled_count++;
+	return kind == CUPTI_ACTIVITY_KIND_NVLINK ? CUPTI_ERROR_INVALID_KIND : CUPTI_SUCCESS;
+}
+
+static CUptiResult disable_kind(void *context, CUpti_ActivityKind kind)
+{
+	(void)context;
+	return real_disable(kind);
+}
+
+static const struct kp_cupti cupti = {
+	.ActivityGetNumDroppedRecords = real_get_dropped,
+	.ActivityFlushAll = real_flush,
+	.ActivityDisable = real_disable,
+};
+static const CUpti_ActivityKind own[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL};
+
+static uint8_t *given;
+static size_t given_bytes, given_records, requests, completes, completed_bytes;
+
+static void CUPTIAPI request(uint8_t **buffer, size_t *bytes, size_t *max_records)
+{
+	requests++;
+	*buffer = given;
+	*bytes = given_bytes;
+	*max_records = given_records;
+}
+
+static void CUPTIAPI complete(CUcontext context, uint32_t stream, uint8_t *buffer, size_t bytes,
+			      size_t valid_bytes)
+{
+	(void)context;
+	(void)stream;
+	assert_ptr_equal(buffer, given);
+	assert_int_equal(bytes, given_bytes);
+	completes++;
+	completed_bytes += valid_bytes;
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	kp_inject.pid = getpid();
+	requests = completes = completed_bytes = 0;
+	enabled_count = disabled_count = 0;
+	kp_share_begin(&kp_inject, &cupti, own, 1, true);
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	return kp_share_finalize() != CUPTI_SUCCESS;
+}
+
+/* Each side hears of every dropped record once, whoever asks first. */
+static void test_dropped_counts(void **state)
+{
+	size_t dropped = 0;
+
+	(void)state;
+	real_dropped = 3; /* before the client records: not its own */
+	assert_int_equal(kp_share_dropped(3), 3);
+	real_dropped = 0;
+	assert_int_equal(kp_share_enable(own[0], enable_kind, NULL), CUPTI_SUCCESS);
+	assert_int_equal(kp_share_dropped(5), 5);
+	real_dropped = 2;
+	assert_int_equal(kp_share_client_dropped(NULL, 0, &dropped), CUPTI_SUCCESS);
+	assert_int_equal(dropped, 7);
+	assert_int_equal(kp_share_dropped(1), 3);
+	assert_int_equal(kp_share_client_dropped(NULL, 0, &dropped), CUPTI_SUCCESS);
+	assert_int_equal(dropped, 1);
+	assert_int_equal(kp_share_client_dropped(NULL, 0, NULL), CUPTI_ERROR_INVALID_PARAMETER);
+}
+
+/* What kprof needs is never asked of CUPTI again, nor switched off; the rest is. */
+static void test_kinds(void **state)
+{
+	(void)state;
+	assert_int_equal(kp_share_enable(own[0], enable_kind, NULL), CUPTI_SUCCESS);
+	assert_int_equal(kp_share_disable(own[0], disable_kind, NULL), CUPTI_SUCCESS);
+	assert_int_equal(enabled_count + disabled_count, 0);
+	assert_int_equal(kp_share_enable(CUPTI_ACTIVITY_KIND_NVLINK, enable_kind, NULL),
+			 CUPTI_ERROR_INVALID_KIND);
+	assert_false(kp_share_claims(CUPTI_ACTIVITY_KIND_DRIVER));
+	assert_int_equal(kp_share_enable(CUPTI_ACTIVITY_KIND_DRIVER, enable_kind, NULL),
+			 CUPTI_SUCCESS);
+	assert_int_equal(enabled_count, 2);
+	assert_true(kp_share_claims(CUPTI_ACTIVITY_KIND_DRIVER));
+	assert_int_equal(kp_share_disable(CUPTI_ACTIVITY_KIND_DRIVER, disable_kind, NULL),
+			 CUPTI_SUCCESS);
+	assert_int_equal(disabled_count, 1);
+}
+
+/* The two kinds of kernel records exclude each other, as with CUPTI. */
+static void test_kernel_kinds_exclude(void **state)
+{
+	(void)state;
+	assert_int_equal(kp_share_enable(CUPTI_ACTIVITY_KIND_KERNEL, enable_kind, NULL),
+			 CUPTI_SUCCESS);
+	assert_int_equal(enabled_count, 0); /* the serialising kind itself: never */
+	assert_int_equal(kp_share_enable(own[0], enable_kind, NULL), CUPTI_ERROR_NOT_COMPATIBLE);
+	assert_int_equal(kp_share_disable(CUPTI_ACTIVITY_KIND_KERNEL, disable_kind, NULL),
+			 CUPTI_SUCCESS);
+	assert_int_equal(kp_share_enable(own[0], enable_kind, NULL), CUPTI_SUCCESS);
+}
+
+static void put(size_t records, size_t bytes, size_t dropped)
+{
+	const uint8_t record[256] = {0};
+	struct kp_share_delivery delivery = {0};
+
+	for (size_t i = 0; i < records; i++)
+		kp_share_buffers_put(&delivery, record, bytes);
+	kp_share_buffers_end(&delivery);
+	assert_int_equal(delivery.dropped, dropped);
+}
+
+static void test_buffers_full(void **state)
+{
+	uint8_t memory[1000];
+
+	(void)state;
+	given = memory;
+	given_bytes = sizeof(memory);
+	given_records = 0;
+	assert_int_equal(kp_share_register(request, complete), CUPTI_SUCCESS);
+	put(7, 200, 0); /* five fit */
+	assert_int_equal(requests, 2);
+	assert_int_equal(completes, 1);
+	assert_int_equal(completed_bytes, 1000);
+	assert_int_equal(kp_share_client_flush(0), CUPTI_SUCCESS);
+	assert_int_equal(completed_bytes, 1400);
+	assert_false(kp_share_buffers_have(true));
+}
+
+static void test_buffers_max_records(void **state)
+{
+	uint8_t memory[1000];
+
+	(void)state;
+	given = memory;
+	given_bytes = sizeof(memory);
+	given_records = 2;
+	assert_int_equal(kp_share_register(request, complete), CUPTI_SUCCESS);
+	put(5, 100, 0);
+	assert_int_equal(completes, 2);
+	assert_int_equal(completed_bytes, 400);
+	given_records = 0;
+}
+
+/* No buffer, or one that is too small: dropped, and the client is told so. */
+static void test_buffers_none(void **state)
+{
+	uint8_t memory[64];
+	size_t dropped;
+
+	(void)state;
+	given = NULL;
+	assert_int_equal(kp_share_register(request, complete), CUPTI_SUCCESS);
+	put(3, 200, 3);
+	given = memory;
+	given_bytes = sizeof(memory);
+	put(2, 200, 2);
+	assert_int_equal(kp_share_client_dropped(NULL, 0, &dropped), CUPTI_SUCCESS);
+	assert_int_equal(dropped, 0); /* counted by whoever delivers */
+	assert_int_equal(kp_share_register(NULL, complete), CUPTI_ERROR_INVALID_PARAMETER);
+}
+
+/* A client that finalised is gone: its buffers are back, and it is asked for no more. */
+static void test_finalize_forgets(void **state)
+{
+	uint8_t memory[1000];
+
+	(void)state;
+	given = memory;
+	given_bytes = sizeof(memory);
+	assert_int_equal(kp_share_register(request, complete), CUPTI_SUCCESS);
+	assert_int_equal(kp_share_enable(CUPTI_ACTIVITY_KIND_DRIVER, enable_kind, NULL),
+			 CUPTI_SUCCESS);
+	put(1, 200, 0);
+	assert_int_equal(kp_share_finalize(), CUPTI_SUCCESS);
+	assert_int_equal(disabled_count, 1);
+	assert_int_equal(completes, 1);
+	put(1, 200, 1);
+	assert_int_equal(requests, 1);
+	assert_true(kp_share_on());
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_clock_map_empty),
+		cmocka_unit_test(test_clock_map_one_pair),
+		cmocka_unit_test(test_clock_map_rate),
+		cmocka_unit_test(test_clock_map_close_pairs),
+		cmocka_unit_test(test_clock_map_step),
+		cmocka_unit_test(test_window_times),
+		cmocka_unit_test(test_window_calls),
+		cmocka_unit_test(test_window_ids_wrap),
+		cmocka_unit_test(test_window_several),
+		cmocka_unit_test(test_attribute_sizes),
+		cmocka_unit_test(test_attribute_switches),
+		cmocka_unit_test_setup_teardown(test_dropped_counts, begin, end),
+		cmocka_unit_test_setup_teardown(test_kinds, begin, end),
+		cmocka_unit_test_setup_teardown(test_kernel_kinds_exclude, begin, end),
+		cmocka_unit_test_setup_teardown(test_buffers_full, begin, end),
+		cmocka_unit_test_setup_teardown(test_buffers_max_records, begin, end),
+		cmocka_unit_test_setup_teardown(test_buffers_none, begin, end),
+		cmocka_unit_test_setup_teardown(test_finalize_forgets, begin, end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
