@@ -5,6 +5,8 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
 
 #include <cupti.h>
 
@@ -29,6 +31,7 @@ static const char *const names[HOOK_COUNT] = {
 
 static _Atomic(void *) real_functions[HOOK_COUNT]; /* NULL where this CUPTI has none */
 static _Atomic uintptr_t cupti_begin, cupti_end;
+static _Atomic pid_t home; /* the process that the library was loaded in */
 
 typedef CUptiResult(CUPTIAPI *subscribe_function)(CUpti_SubscriberHandle *, CUpti_CallbackFunc,
 						  void *);
@@ -341,6 +344,9 @@ void kp_cupti_hooks_watch(void)
 	unsigned long long adds = 0;
 	int error = errno;
 
+	/* In a forked child the loader's lock may be held by a thread that is not there. */
+	if (getpid() != atomic_load(&home) && !kp_share_on())
+		return;
 	dl_iterate_phdr(read_adds, &adds);
 	if (adds == atomic_load(&adds_seen))
 		return;
@@ -355,5 +361,6 @@ void kp_cupti_hooks_watch(void)
 /* Modules that the program itself links, before it runs. */
 __attribute__((constructor)) static void watch_first(void)
 {
+	atomic_store(&home, getpid());
 	kp_cupti_hooks_watch();
 }

@@ -430,9 +430,11 @@ SCENARIOS = [
     *[Scenario(f"kineto_linked_{name}", program="prog_kineto_linked", faults="wall",
                args=[f"--{name}"], check=check_shared_times)
       for name in ("registered", "twice", "finalize")],
+    Scenario("kineto_plugin", program="prog_plugin", faults="wall", args=["--twice"],
+             check=check_shared_times),
     Scenario("kineto_threads", program="prog_kineto", faults="wall",
              args=["--threads", "--twice"], check=check_shared),
-    Scenario("kineto_late", program="prog_kineto", faults="wall,late=5", check=check_shared_times),
+    Scenario("kineto_late", program="prog_kineto", faults="wall,late=1", check=check_shared_times),
     *[Scenario(f"kineto_version_{version}", program="prog_kineto",
                faults=f"wall,version={version}", check=check_shared_times)
       for version in (18, 26, 130200)],

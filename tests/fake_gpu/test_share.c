@@ -451,6 +451,40 @@ static void test_buffers_none(void **state)
 	assert_int_equal(kp_share_register(NULL, complete), CUPTI_ERROR_INVALID_PARAMETER);
 }
 
+/* A buffer that the client lent to CUPTI before kprof came goes back to it untouched. */
+static void test_buffers_of_before(void **state)
+{
+	uint8_t memory[1000];
+
+	(void)state;
+	given = memory;
+	given_bytes = sizeof(memory);
+	assert_int_equal(kp_share_register(request, complete), CUPTI_SUCCESS);
+	kp_share_completed(NULL, 0, memory, sizeof(memory), 400);
+	assert_int_equal(completes, 1);
+	assert_int_equal(completed_bytes, 400);
+	assert_null(kp_buffers_take(0));
+}
+
+/* Once nobody takes kprof's own buffers any more, they are free again at once. */
+static void test_buffers_after_the_end(void **state)
+{
+	uint8_t *first, *second;
+	size_t size, records;
+
+	(void)state;
+	kp_buffers_request(&first, &size, &records);
+	assert_true(kp_buffers_own(first));
+	memset(first, 1, 100);
+	kp_buffers_close();
+	kp_share_completed(NULL, 0, first, size, 100);
+	assert_null(kp_buffers_take(0));
+	assert_int_equal(kp_buffers_lent(), 0);
+	kp_buffers_request(&second, &size, &records);
+	assert_ptr_equal(second, first);
+	assert_int_equal(second[99], 0);
+}
+
 /* A client that finalised is gone: its buffers are back, and it is asked for no more. */
 static void test_finalize_forgets(void **state)
 {
@@ -491,7 +525,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_buffers_full, begin, end),
 		cmocka_unit_test_setup_teardown(test_buffers_max_records, begin, end),
 		cmocka_unit_test_setup_teardown(test_buffers_none, begin, end),
+		cmocka_unit_test_setup_teardown(test_buffers_of_before, begin, end),
 		cmocka_unit_test_setup_teardown(test_finalize_forgets, begin, end),
+		cmocka_unit_test_setup_teardown(test_buffers_after_the_end, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

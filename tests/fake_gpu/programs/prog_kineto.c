@@ -4,7 +4,9 @@
  * disables and flushes, where it asks for no flush if it was never asked for a buffer. It prints
  * what it got, which must be the same whether or not another tool records meanwhile.
  *
- * Work outside the sessions must not reach it. Built twice: bound by dlsym, and linked (KP_LINKED).
+ * Work outside the sessions must not reach it. Built three times: bound by dlsym; linked
+ * (KP_LINKED); and as a library that links CUPTI (KP_PLUGIN) for prog_plugin, as PyTorch's is in
+ * Python.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -468,6 +470,11 @@ static void read_options(char **argument)
 		require(known ? 0 : -1, *argument);
 	}
 }
+
+#ifdef KP_PLUGIN
+#define main kp_plugin_main
+__attribute__((visibility("default"))) int kp_plugin_main(int count, char **arguments);
+#endif
 
 int main(int count, char **arguments)
 {
