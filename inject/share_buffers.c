@@ -57,16 +57,22 @@ bool kp_share_buffers_inside(void)
 static bool ask(struct lent *slot)
 {
 	CUpti_BuffersCallbackRequestFunc request = atomic_load(&client.request);
-	struct lent given = {.complete = atomic_load(&client.complete), .taken = true};
+	CUpti_BuffersCallbackCompleteFunc complete = atomic_load(&client.complete);
+	size_t size = 0, max_records = 0;
+	uint8_t *bytes = NULL;
 
-	if (!request || !given.complete)
+	if (!request || !complete)
 		return false;
 	inside++;
-	request(&given.bytes, &given.size, &given.max_records);
+	request(&bytes, &size, &max_records);
 	inside--;
-	if (!given.bytes)
+	if (!bytes)
 		return false;
-	*slot = given;
+	slot->bytes = bytes;
+	slot->size = size;
+	slot->max_records = max_records;
+	slot->used = slot->records = 0;
+	slot->complete = complete;
 	return true;
 }
 

@@ -3,8 +3,10 @@
  * CUPTI of a few functions. What it does as a whole, scenarios.py sees.
  */
 #include <math.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -255,14 +257,13 @@ static void test_attribute_switches(void **state)
 
 /* ---- counts and kinds ---- */
 
-static size_t real_dropped, enabled_count, disabled_count;
+static _Atomic size_t real_dropped, enabled_count, disabled_count;
 
 static CUptiResult CUPTIAPI real_get_dropped(CUcontext context, uint32_t stream, size_t *dropped)
 {
 	(void)context;
 	(void)stream;
-	*dropped = real_dropped;
-	real_dropped = 0;
+	*dropped = atomic_exchange(&real_dropped, 0);
 	return CUPTI_SUCCESS;
 }
 
@@ -466,6 +467,90 @@ static void test_buffers_of_before(void **state)
 	assert_null(kp_buffers_take(0));
 }
 
+/* ---- many threads ---- */
+
+#define WRITERS 4
+#define WRITER_RECORDS 20000
+#define RECORD_BYTES 40
+
+static _Atomic size_t came_bytes, came_buffers, out_buffers;
+static _Atomic bool writing;
+
+static void CUPTIAPI request_any(uint8_t **buffer, size_t *bytes, size_t *max_records)
+{
+	*bytes = 1024;
+	*max_records = 0;
+	*buffer = malloc(*bytes);
+	atomic_fetch_add(&out_buffers, 1);
+}
+
+static void CUPTIAPI complete_any(CUcontext context, uint32_t stream, uint8_t *buffer, size_t bytes,
+				  size_t valid_bytes)
+{
+	size_t dropped;
+
+	(void)context;
+	(void)stream;
+	(void)bytes;
+	for (size_t i = 0; i < valid_bytes; i++)
+		if (buffer[i] != (i / RECORD_BYTES * RECORD_BYTES == i ? 0xaa : 0xbb))
+			abort();
+	atomic_fetch_add(&came_bytes, valid_bytes);
+	atomic_fetch_add(&came_buffers, 1);
+	free(buffer);
+	kp_share_client_dropped(NULL, 0, &dropped); /* as Kineto does, from inside */
+}
+
+static void *write_records(void *unused)
+{
+	uint8_t record[RECORD_BYTES];
+
+	memset(record, 0xbb, sizeof(record));
+	record[0] = 0xaa;
+	for (size_t i = 0; i < WRITER_RECORDS; i += 10) {
+		struct kp_share_delivery delivery = {0};
+
+		for (size_t j = 0; j < 10; j++)
+			kp_share_buffers_put(&delivery, record, sizeof(record));
+		kp_share_buffers_end(&delivery);
+		if (delivery.dropped)
+			abort();
+	}
+	return unused;
+}
+
+static void *switch_and_flush(void *unused)
+{
+	while (atomic_load(&writing)) {
+		kp_share_enable(own[0], enable_kind, NULL);
+		kp_share_client_flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+		kp_share_serve();
+		kp_share_disable(own[0], disable_kind, NULL);
+		kp_share_client_flush(0);
+	}
+	return unused;
+}
+
+/* However many threads deliver, switch and flush: every record comes, once and whole. */
+static void test_buffers_many_threads(void **state)
+{
+	pthread_t writers[WRITERS], other;
+
+	(void)state;
+	assert_int_equal(kp_share_register(request_any, complete_any), CUPTI_SUCCESS);
+	atomic_store(&writing, true);
+	assert_int_equal(pthread_create(&other, NULL, switch_and_flush, NULL), 0);
+	for (int i = 0; i < WRITERS; i++)
+		assert_int_equal(pthread_create(&writers[i], NULL, write_records, NULL), 0);
+	for (int i = 0; i < WRITERS; i++)
+		pthread_join(writers[i], NULL);
+	atomic_store(&writing, false);
+	pthread_join(other, NULL);
+	assert_int_equal(kp_share_finalize(), CUPTI_SUCCESS);
+	assert_int_equal(came_bytes, (size_t)WRITERS * WRITER_RECORDS * RECORD_BYTES);
+	assert_int_equal(came_buffers, out_buffers);
+}
+
 /* Once nobody takes kprof's own buffers any more, they are free again at once. */
 static void test_buffers_after_the_end(void **state)
 {
@@ -527,6 +612,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_buffers_none, begin, end),
 		cmocka_unit_test_setup_teardown(test_buffers_of_before, begin, end),
 		cmocka_unit_test_setup_teardown(test_finalize_forgets, begin, end),
+		cmocka_unit_test_setup_teardown(test_buffers_many_threads, begin, end),
 		cmocka_unit_test_setup_teardown(test_buffers_after_the_end, begin, end),
 	};
 
