@@ -105,9 +105,13 @@ static CUptiResult CUPTIAPI real_get_dropped(CUcontext context, uint32_t stream,
 	return CUPTI_SUCCESS;
 }
 
+static _Atomic size_t forced_flushes;
+static CUpti_BuffersCallbackRequestFunc registered_request;
+static CUpti_BuffersCallbackCompleteFunc registered_complete;
+
 static CUptiResult CUPTIAPI real_flush(uint32_t flag)
 {
-	(void)flag;
+	forced_flushes += (flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED) != 0;
 	return CUPTI_SUCCESS;
 }
 
@@ -116,6 +120,26 @@ static CUptiResult CUPTIAPI real_disable(CUpti_ActivityKind kind)
 	(void)kind;
 	disabled_count++;
 	return CUPTI_SUCCESS;
+}
+
+static CUptiResult CUPTIAPI real_enable(CUpti_ActivityKind kind)
+{
+	(void)kind;
+	enabled_count++;
+	return CUPTI_SUCCESS;
+}
+
+static CUptiResult CUPTIAPI real_register(CUpti_BuffersCallbackRequestFunc new_request,
+					  CUpti_BuffersCallbackCompleteFunc new_complete)
+{
+	registered_request = new_request;
+	registered_complete = new_complete;
+	return CUPTI_SUCCESS;
+}
+
+static CUptiResult CUPTIAPI real_register_clock(CUpti_TimestampCallbackFunc clock)
+{
+	return clock ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER;
 }
 
 static CUptiResult enable_kind(void *context, CUpti_ActivityKind kind)
@@ -134,7 +158,10 @@ static CUptiResult disable_kind(void *context, CUpti_ActivityKind kind)
 static const struct kp_cupti cupti = {
 	.ActivityGetNumDroppedRecords = real_get_dropped,
 	.ActivityFlushAll = real_flush,
+	.ActivityEnable = real_enable,
 	.ActivityDisable = real_disable,
+	.ActivityRegisterCallbacks = real_register,
+	.ActivityRegisterTimestampCallback = real_register_clock,
 };
 static const CUpti_ActivityKind own[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL};
 
@@ -174,6 +201,28 @@ static int end(void **state)
 {
 	(void)state;
 	return kp_share_finalize() != CUPTI_SUCCESS;
+}
+
+/* kprof could not start after all: the client has at CUPTI what it had there before. */
+static void test_abandon(void **state)
+{
+	(void)state;
+	kp_share_abandon();
+	kp_share_saw_callbacks(request, complete);
+	kp_share_saw_kind(own[0], true);
+	kp_share_saw_kind(CUPTI_ACTIVITY_KIND_DRIVER, true);
+	kp_share_saw_kind(CUPTI_ACTIVITY_KIND_NVLINK, true);
+	kp_share_saw_kind(CUPTI_ACTIVITY_KIND_NVLINK, false);
+	forced_flushes = 0;
+	kp_share_begin(&kp_inject, &cupti, own, 1, true);
+	assert_true(kp_share_on());
+	assert_int_equal(forced_flushes, 1); /* its buffers went back */
+	assert_true(kp_share_claims(CUPTI_ACTIVITY_KIND_DRIVER));
+	enabled_count = 0;
+	kp_share_abandon();
+	assert_false(kp_share_on());
+	assert_true(registered_request == request && registered_complete == complete);
+	assert_int_equal(enabled_count, 2);
 }
 
 /* Each side hears of every dropped record once, whoever asks first. */
@@ -443,6 +492,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_finalize_forgets, begin, end),
 		cmocka_unit_test_setup_teardown(test_buffers_many_threads, begin, end),
 		cmocka_unit_test_setup_teardown(test_buffers_after_the_end, begin, end),
+		cmocka_unit_test_setup_teardown(test_abandon, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -478,7 +478,7 @@ __attribute__((visibility("default"))) int kp_plugin_main(int count, char **argu
 
 int main(int count, char **arguments)
 {
-	pthread_t threads[THREADS];
+	pthread_t threads[THREADS] = {0};
 	CUcontext context;
 
 	(void)count;
