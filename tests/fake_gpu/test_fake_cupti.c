@@ -340,7 +340,6 @@ static void calls_have_records(void)
 	KP_EXPECT(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION) == CUPTI_SUCCESS);
 	KP_EXPECT(cuptiActivityPushExternalCorrelationId(2, 77) == CUPTI_SUCCESS);
 	kp_client_launch(NULL);
-	KP_EXPECT(cuptiActivityPopExternalCorrelationId(2, NULL) == CUPTI_SUCCESS);
 	launch_many(1);
 	flush();
 	KP_EXPECT(record(0)->kind == KERNELS && record(2)->kind == CUPTI_ACTIVITY_KIND_DRIVER);
