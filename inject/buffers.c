@@ -13,8 +13,10 @@ static struct {
 	struct kp_filled *free; /* KP_BUFFER_KEEP at most */
 	struct kp_filled *cold; /* free too, but without memory behind them */
 	struct kp_filled *filled, **filled_end;
+	const uint8_t *all[KP_BUFFER_LIMIT]; /* each buffer that was ever allocated */
+	unsigned all_count;
 	unsigned allocated, lent, free_count;
-	bool woken;
+	bool woken, closed;
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .filled_end = &pool.filled};
 
 static pthread_once_t pool_once = PTHREAD_ONCE_INIT;
@@ -72,12 +74,14 @@ void CUPTIAPI kp_buffers_request(uint8_t **buffer, size_t *size, size_t *max_rec
 	pthread_mutex_unlock(&pool.lock);
 	if (may_allocate) {
 		found = allocate();
-		if (!found) {
-			pthread_mutex_lock(&pool.lock);
+		pthread_mutex_lock(&pool.lock);
+		if (found) {
+			pool.all[pool.all_count++] = found->bytes;
+		} else {
 			pool.allocated--;
 			pool.lent--;
-			pthread_mutex_unlock(&pool.lock);
 		}
+		pthread_mutex_unlock(&pool.lock);
 	}
 	*buffer = found ? found->bytes : NULL;
 	*size = found ? KP_BUFFER_BYTES : 0;
@@ -87,6 +91,7 @@ void CUPTIAPI kp_buffers_complete(CUcontext context, uint32_t stream, uint8_t *b
 				  size_t valid_bytes)
 {
 	struct kp_filled *filled;
+	bool closed;
 
 	(void)context;
 	(void)stream;
@@ -97,11 +102,16 @@ void CUPTIAPI kp_buffers_complete(CUcontext context, uint32_t stream, uint8_t *b
 	filled->next = NULL;
 	pthread_once(&pool_once, init_pool);
 	pthread_mutex_lock(&pool.lock);
-	*pool.filled_end = filled;
-	pool.filled_end = &filled->next;
 	pool.lent--;
-	pthread_cond_signal(&pool.filled_or_woken);
+	closed = pool.closed;
+	if (!closed) {
+		*pool.filled_end = filled;
+		pool.filled_end = &filled->next;
+		pthread_cond_signal(&pool.filled_or_woken);
+	}
 	pthread_mutex_unlock(&pool.lock);
+	if (closed)
+		kp_buffers_recycle(filled);
 }
 
 struct kp_filled *kp_buffers_take(unsigned timeout_ms)
@@ -176,4 +186,22 @@ unsigned kp_buffers_lent(void)
 	lent = pool.lent;
 	pthread_mutex_unlock(&pool.lock);
 	return lent;
+}
+
+bool kp_buffers_own(const uint8_t *bytes)
+{
+	bool own = false;
+
+	pthread_mutex_lock(&pool.lock);
+	for (unsigned i = 0; i < pool.all_count && !own; i++)
+		own = pool.all[i] == bytes;
+	pthread_mutex_unlock(&pool.lock);
+	return own;
+}
+
+void kp_buffers_close(void)
+{
+	pthread_mutex_lock(&pool.lock);
+	pool.closed = true;
+	pthread_mutex_unlock(&pool.lock);
 }

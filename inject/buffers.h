@@ -42,5 +42,9 @@ void kp_buffers_recycle(struct kp_filled *filled);
 void kp_buffers_wake(void);
 /* How many CUPTI holds now. */
 unsigned kp_buffers_lent(void);
+/* Whether this is one of the pool's buffers. */
+bool kp_buffers_own(const uint8_t *bytes);
+/* Nobody takes filled buffers any more: from now on they are free again at once. */
+void kp_buffers_close(void);
 
 #endif

@@ -14,6 +14,9 @@
 #include "inject/driver.h"
 #include "inject/nvtx.h"
 #include "inject/output.h"
+#include "inject/share.h"
+#include "inject/share_clock.h"
+#include "inject/tools.h"
 #include "inject/translate.h"
 #include "trace/writer.h"
 
@@ -131,7 +134,7 @@ static void count_dropped(void)
 	size_t dropped = 0;
 
 	if (collector.cupti.ActivityGetNumDroppedRecords(NULL, 0, &dropped) == CUPTI_SUCCESS)
-		collector.counts.records_dropped += dropped;
+		collector.counts.records_dropped += kp_share_dropped(dropped);
 	else
 		collector.dropped_known = false;
 }
@@ -149,7 +152,7 @@ static void write_out(struct kp_inject *inject)
 
 static void flush_periodically(struct kp_inject *inject)
 {
-	collector.cupti.ActivityFlushAll(0);
+	kp_share_flush(&collector.cupti, 0);
 	translate_all(kp_buffers_take(0));
 	count_dropped();
 	write_clock(false);
@@ -162,14 +165,14 @@ static bool flush_finally(void)
 	uint64_t untimed = collector.counts.kernels_untimed;
 	uint64_t until = kp_clock_now() + SETTLE_MS * 1000000ULL;
 
-	collector.cupti.ActivityFlushAll(0);
+	kp_share_flush(&collector.cupti, 0);
 	while (kp_buffers_lent() && kp_clock_now() < until) {
 		const struct timespec pause = {.tv_nsec = 2000000};
 
 		nanosleep(&pause, NULL);
-		collector.cupti.ActivityFlushAll(0);
+		kp_share_flush(&collector.cupti, 0);
 	}
-	collector.cupti.ActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+	kp_share_flush(&collector.cupti, CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 	translate_all(kp_buffers_take(0));
 	count_dropped();
 	return collector.counts.kernels_untimed > untimed;
@@ -212,13 +215,16 @@ static void *work(void *context)
 	uint64_t last_ns = kp_clock_now();
 
 	while (!atomic_load(&collector.stop)) {
+		kp_share_serve();
 		translate_all(kp_buffers_take(WAKE_MS));
 		if (kp_clock_now() - last_ns >= FLUSH_PERIOD_NS) {
 			flush_periodically(inject);
 			last_ns = kp_clock_now();
 		}
 	}
+	kp_share_worker(false);
 	end_trace(inject);
+	kp_buffers_close();
 	pthread_mutex_lock(&collector.lock);
 	collector.done = true;
 	pthread_cond_broadcast(&collector.done_changed);
@@ -239,10 +245,13 @@ static bool start_worker(struct kp_inject *inject)
 	pthread_condattr_destroy(&clock);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
+	kp_share_worker(true);
 	failed = pthread_create(&collector.worker, NULL, work, inject);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (failed)
+	if (failed) {
+		kp_share_worker(false);
 		return false;
+	}
 	pthread_setname_np(collector.worker, "kprof");
 	pthread_detach(collector.worker);
 	return true;
@@ -278,24 +287,34 @@ static CUptiResult look_for_others(const struct kp_cupti *cupti)
 	return result;
 }
 
+static void disable(const struct kp_cupti *cupti)
+{
+	for (size_t i = 0; i < KIND_COUNT; i++)
+		cupti->ActivityDisable(kinds[i]);
+	kp_share_abandon();
+}
+
 /* Turns records on. On failure everything is off again. */
-static CUptiResult enable(const struct kp_cupti *cupti)
+static CUptiResult enable(struct kp_inject *inject, const struct kp_cupti *cupti)
 {
 	uint8_t zeroed = 1;
 	size_t size = sizeof(zeroed);
+	bool own_clock;
 	CUptiResult result = look_for_others(cupti);
 
+	if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED && kp_share_knows_subscriber())
+		result = CUPTI_SUCCESS; /* the program's own profiler: the records are shared */
 	if (result != CUPTI_SUCCESS)
 		return result;
 	/* A clock that never steps; set before anything is enabled. Refused: CUPTI's own stays. */
-	cupti->ActivityRegisterTimestampCallback(cupti_clock);
+	own_clock = cupti->ActivityRegisterTimestampCallback(cupti_clock) == CUPTI_SUCCESS;
+	kp_share_begin(inject, cupti, kinds, KIND_COUNT, own_clock);
 	cupti->ActivitySetAttribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &size, &zeroed);
-	result = cupti->ActivityRegisterCallbacks(kp_buffers_request, kp_buffers_complete);
+	result = cupti->ActivityRegisterCallbacks(kp_buffers_request, kp_share_completed);
 	for (size_t i = 0; result == CUPTI_SUCCESS && i < KIND_COUNT; i++)
 		result = cupti->ActivityEnable(kinds[i]);
 	if (result != CUPTI_SUCCESS)
-		for (size_t i = 0; i < KIND_COUNT; i++)
-			cupti->ActivityDisable(kinds[i]);
+		disable(cupti);
 	return result;
 }
 
@@ -318,6 +337,15 @@ static bool find_cupti(struct kp_inject *inject)
 	char path[PATH_MAX] = "";
 	char tried[PATH_MAX] = "";
 	const char *only = inject->settings.cupti_path;
+	const char *tool = kp_tools_find();
+
+	if (tool) {
+		kp_live_say(inject,
+			    "the program runs under %s, which leaves no room for another: kprof "
+			    "stands aside; run one of the two",
+			    tool);
+		return false;
+	}
 
 	for (unsigned i = 0; kp_cupti_candidate(i, only, path); i++) {
 		struct kp_cupti *cupti = &collector.cupti;
@@ -335,7 +363,7 @@ static bool find_cupti(struct kp_inject *inject)
 				    cupti->version, cupti->path);
 			continue;
 		}
-		result = enable(cupti);
+		result = enable(inject, cupti);
 		if (result == CUPTI_SUCCESS)
 			return true;
 		explain(inject, cupti, result);
@@ -394,10 +422,11 @@ bool kp_collector_start(struct kp_inject *inject)
 	if (!collecting)
 		return false;
 	collector.translator = kp_translator_create(&collector.cupti, collector.writer);
-	if (collector.translator && start_worker(inject))
+	if (collector.translator && start_worker(inject)) {
+		kp_share_prepare();
 		return true;
-	for (size_t i = 0; i < KIND_COUNT; i++)
-		collector.cupti.ActivityDisable(kinds[i]);
+	}
+	disable(&collector.cupti);
 	kp_live_say(inject, "out of memory or threads");
 	return false;
 }

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inject/hooks.h"
+
 /* Where a libcupti may lie, best first. %s: CUDA_HOME, or the folder of a loaded CUDA library. */
 static const char *const home_patterns[] = {
 	"%s/lib64/libcupti.so.1[1-9]*",
@@ -141,7 +143,7 @@ bool kp_cupti_bind(struct kp_cupti *cupti, const char *path)
 	if (!library)
 		return false;
 #define BIND(name, parameters)                                                                     \
-	*(void **)&cupti->name = dlsym(library, "cupti" #name);                                    \
+	*(void **)&cupti->name = kp_hooks_lookup(library, "cupti" #name);                          \
 	if (!cupti->name)                                                                          \
 		return false;
 	KP_CUPTI_FUNCTIONS(BIND)

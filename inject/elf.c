@@ -3,6 +3,7 @@
 
 #include <elf.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #if defined(__x86_64__)
@@ -153,4 +154,28 @@ void kp_module_slots(const struct kp_module *module,
 				      (void **)(module->base + relocation->r_offset));
 		}
 	}
+}
+
+void kp_module_write_slot(const struct kp_module *module, void **slot, void *value)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	uintptr_t begin = (uintptr_t)slot & ~(page - 1);
+	bool read_only =
+		(uintptr_t)slot >= module->relro_begin && (uintptr_t)slot < module->relro_end;
+
+	if (*slot == value ||
+	    (read_only && mprotect((void *)begin, page, PROT_READ | PROT_WRITE) != 0))
+		return;
+	__atomic_store_n(slot, value, __ATOMIC_RELAXED);
+	if (read_only)
+		mprotect((void *)begin, page, PROT_READ);
+}
+
+bool kp_module_is_program(const char *name)
+{
+	const char *file = strrchr(name, '/');
+
+	return !file ||
+	       (strncmp(file, "/libcuda.so", 11) != 0 && strncmp(file, "/libcupti.so", 12) != 0 &&
+		strncmp(file, "/libkprof_inject.so", 19) != 0);
 }

@@ -1,7 +1,7 @@
 /*
  * The dynamic sections of loaded modules: what symbols they define, and which of their relocations
- * refer to a name. Read-only walks of memory that the loader keeps; nothing here allocates, so that
- * it may be used inside dlsym.
+ * refer to a name. Walks of memory that the loader keeps; nothing here allocates, so that it may be
+ * used inside dlsym.
  */
 #ifndef KP_INJECT_ELF_H
 #define KP_INJECT_ELF_H
@@ -37,5 +37,12 @@ void kp_module_slots(const struct kp_module *module,
 		     void (*visit)(void *context, const struct kp_module *module,
 				   const char *symbol, void **slot),
 		     void *context);
+
+/* Writes an address slot, made writable meanwhile where the loader has protected it. Under the
+ * loader's lock, as in dl_iterate_phdr: another's writing must not end the protection's pause. */
+void kp_module_write_slot(const struct kp_module *module, void **slot, void *value);
+
+/* Whether a module's calls are the program's: not kprof's own, not those among NVIDIA's tools. */
+bool kp_module_is_program(const char *name);
 
 #endif

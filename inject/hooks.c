@@ -3,13 +3,13 @@
 
 #include <dlfcn.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #define __CUDA_API_VERSION_INTERNAL
 #include "inject/cuda_api.h"
 
+#include "inject/cupti_hooks.h"
 #include "inject/elf.h"
+#include "inject/modules.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 /* The tail calls below must be ones at every level of optimisation: see dlsym. */
@@ -50,7 +50,6 @@ static _Atomic(dlsym_function) real_dlsym;
 static _Atomic(dlvsym_function) real_dlvsym;
 static _Atomic uintptr_t libcuda_begin, libcuda_end;
 static _Atomic(struct kp_live_slot *) counting; /* where to count; NULL before the start */
-static _Atomic unsigned long long modules_seen; /* dlpi_adds at the last rewriting */
 
 /* ---- the real lookups ---- */
 
@@ -118,12 +117,18 @@ static size_t find_name(const char *name)
 	return hook;
 }
 
-/* The wrapper in the place of one of the driver's addresses; the address itself if there is none.
- */
+static bool is_hooked(const char *name)
+{
+	return name[0] == 'c' && name[1] == 'u' &&
+	       (find_name(name) != KP_HOOK_COUNT || kp_cupti_hooks_name(name));
+}
+
+/* The wrapper in the place of one of the driver's or CUPTI's addresses; the address itself if there
+ * is none. */
 static void *wrapped(void *address)
 {
 	if (!in_libcuda(address))
-		return address;
+		return kp_cupti_hooks_wrapped(address);
 	for (size_t hook = 0; hook < KP_HOOK_COUNT; hook++)
 		if (atomic_load(&kp_hook_real[hook]) == address)
 			return *wrappers[hook];
@@ -135,62 +140,30 @@ static void *wrapped(void *address)
 static void rewrite_slot(void *context, const struct kp_module *module, const char *symbol,
 			 void **slot)
 {
-	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-	uintptr_t begin = (uintptr_t)slot & ~(page - 1);
-	bool read_only =
-		(uintptr_t)slot >= module->relro_begin && (uintptr_t)slot < module->relro_end;
 	size_t hook;
 
 	(void)context;
 	if (symbol[0] != 'c' || symbol[1] != 'u')
 		return;
 	hook = find_name(symbol);
-	if (hook == KP_HOOK_COUNT || !atomic_load(&kp_hook_real[hook]) || *slot == *wrappers[hook])
-		return;
-	if (read_only && mprotect((void *)begin, page, PROT_READ | PROT_WRITE) != 0)
-		return;
-	__atomic_store_n(slot, *wrappers[hook], __ATOMIC_RELAXED);
-	if (read_only)
-		mprotect((void *)begin, page, PROT_READ);
+	if (hook != KP_HOOK_COUNT && atomic_load(&kp_hook_real[hook]))
+		kp_module_write_slot(module, slot, *wrappers[hook]);
 }
 
-/* Neither kprof's own calls nor those among NVIDIA's tools are the program's. */
-static bool is_program(const char *name)
-{
-	const char *file = strrchr(name, '/');
-
-	return !file ||
-	       (strncmp(file, "/libcuda.so", 11) != 0 && strncmp(file, "/libcupti.so", 12) != 0 &&
-		strncmp(file, "/libkprof_inject.so", 19) != 0);
-}
-
-static int rewrite_module(struct dl_phdr_info *info, size_t size, void *context)
+static void rewrite_module(const struct dl_phdr_info *info)
 {
 	struct kp_module module;
 
-	(void)size;
-	if (is_program(info->dlpi_name) && kp_module_describe(info, &module))
-		kp_module_slots(&module, rewrite_slot, context);
-	return 0;
-}
-
-static int read_adds(struct dl_phdr_info *info, size_t size, void *adds)
-{
-	if (size >= offsetof(struct dl_phdr_info, dlpi_adds) + sizeof(info->dlpi_adds))
-		*(unsigned long long *)adds = info->dlpi_adds;
-	return 1;
+	if (kp_module_is_program(info->dlpi_name) && kp_module_describe(info, &module))
+		kp_module_slots(&module, rewrite_slot, NULL);
 }
 
 /* Looks at modules that were loaded since the last time. */
 static void rewrite_new_modules(void)
 {
-	unsigned long long adds = 0;
+	static struct kp_modules_seen seen;
 
-	dl_iterate_phdr(read_adds, &adds);
-	if (adds == atomic_load(&modules_seen))
-		return;
-	atomic_store(&modules_seen, adds);
-	dl_iterate_phdr(rewrite_module, NULL);
+	kp_modules_visit_new(&seen, rewrite_module);
 }
 
 /* ---- the doors ---- */
@@ -205,7 +178,8 @@ TAIL_CALLING void *dlsym(void *restrict handle, const char *restrict name)
 
 	if (atomic_load_explicit(&counting, memory_order_relaxed))
 		rewrite_new_modules();
-	if (name[0] != 'c' || name[1] != 'u' || find_name(name) == KP_HOOK_COUNT)
+	kp_cupti_hooks_watch();
+	if (!is_hooked(name))
 		TAIL_CALL real(handle, name);
 	return wrapped(real(handle, name));
 }
@@ -217,7 +191,8 @@ TAIL_CALLING void *dlvsym(void *restrict handle, const char *restrict name,
 
 	get_dlsym();
 	real = atomic_load(&real_dlvsym);
-	if (name[0] != 'c' || name[1] != 'u' || find_name(name) == KP_HOOK_COUNT)
+	kp_cupti_hooks_watch();
+	if (!is_hooked(name))
 		TAIL_CALL real(handle, name, version);
 	return wrapped(real(handle, name, version));
 }
@@ -247,6 +222,11 @@ static CUresult CUDAAPI hook_cuGetProcAddress_v2(const char *symbol, void **func
 
 KP_WRAPPER(cuGetProcAddress);
 KP_WRAPPER(cuGetProcAddress_v2);
+
+void *kp_hooks_lookup(void *handle, const char *name)
+{
+	return get_dlsym()(handle, name);
+}
 
 struct wanted {
 	const char *name;

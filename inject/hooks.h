@@ -78,6 +78,9 @@ void kp_hooks_start(struct kp_inject *inject);
 /* Any function of the driver, by its exported name; NULL where it has none. */
 void *kp_hooks_driver_symbol(const char *name);
 
+/* dlsym for kprof itself: never a hook. The handle must be a real one, not RTLD_NEXT. */
+void *kp_hooks_lookup(void *handle, const char *name);
+
 /* Adds launches to the count of issued kernels; nothing before kp_hooks_start. */
 void kp_hooks_issued(uint64_t kernels);
 /* From now on the count cannot be exact (a device-side graph, say): it is unknown. */

@@ -13,6 +13,7 @@
 #endif
 
 #include "inject/driver.h"
+#include "inject/share.h"
 
 /*
  * CUPTI 11.8 delivers Kernel8, later ones up to Kernel13 (CUDA 13.5), each with members added at
@@ -241,7 +242,8 @@ static void translate_record(struct kp_translator *translator, const CUpti_Activ
 		write_memop(translator, MEMOP_OF(set, KP_MEMOP_SET), counts);
 		break;
 	default:
-		counts->records_unknown++;
+		if (!kp_share_claims(record->kind))
+			counts->records_unknown++;
 		break;
 	}
 }

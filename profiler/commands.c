@@ -156,6 +156,9 @@ static const char *const run_description[] = {
 	"CMD may be a script: what it starts is traced. What kprof cannot see into (a statically "
 	"linked, 32-bit or set-user-ID program) runs all the same, and one line says so. A program "
 	"that never uses the GPU gets one line that says so, and leaves no trace file behind.",
+	"A profiler inside CMD (PyTorch's, Proton, XLA's) keeps working: kprof shares CUPTI with "
+	"it, and both get their records. Under Nsight Systems, Nsight Compute or compute-sanitizer "
+	"kprof says so and stands aside.",
 	"The trace stays after the run: kprof report ranks it again in other ways.",
 	NULL,
 };

@@ -254,8 +254,8 @@ static void print_damage(FILE *file, const struct kp_report *report, const struc
 		     "the trace ends in the middle of a chunk; what was whole is shown");
 	if (damage->damaged_chunks > 0 || damage->missing_chunks > 0 || counts->lost > 0)
 		line(file, view, KP_STYLE_WARNING, "Damaged",
-		     "chunks unreadable: %s, missing: %s; bytes skipped: %s; launches known to be lost: "
-		     "%s",
+		     "unreadable chunks: %s, missing: %s; bytes skipped: %s; launches known to be "
+		     "lost: %s",
 		     kp_human_count(damage->damaged_chunks).text,
 		     kp_human_count(damage->missing_chunks).text,
 		     kp_human_count(damage->damaged_bytes).text, kp_human_count(counts->lost).text);

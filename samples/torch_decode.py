@@ -10,7 +10,7 @@ can be compared kernel by kernel. Profiling changes nothing in what is launched:
   --profile-scope decode  (default) the decode loop only: compare with the NVTX range `decode`
   --profile-scope all     from before the weights are made to the end of decode: compare with the
                           whole program
-torch.profiler and kprof both use CUPTI, so they are for two runs, not for one.
+kprof shares CUPTI with torch.profiler, so both can watch one run; to compare their costs, use two.
 """
 
 import argparse

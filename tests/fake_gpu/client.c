@@ -90,6 +90,20 @@ static void read_set(const CUpti_ActivityMemset4 *from, struct kp_client_record 
 	to->bytes = from->bytes;
 }
 
+static void read_call(const CUpti_ActivityAPI *from, struct kp_client_record *to)
+{
+	to->start_ns = from->start;
+	to->end_ns = from->end;
+	to->correlation = from->correlationId;
+}
+
+static void read_external(const CUpti_ActivityExternalCorrelation *from,
+			  struct kp_client_record *to)
+{
+	to->correlation = from->correlationId;
+	to->external = from->externalId;
+}
+
 static void add(const CUpti_Activity *record)
 {
 	struct kp_client_record *to = &kp_client.records[kp_client.count++];
@@ -102,6 +116,10 @@ static void add(const CUpti_Activity *record)
 		read_copy((const CUpti_ActivityMemcpy5 *)record, to);
 	else if (record->kind == CUPTI_ACTIVITY_KIND_MEMSET)
 		read_set((const CUpti_ActivityMemset4 *)record, to);
+	else if (record->kind == CUPTI_ACTIVITY_KIND_DRIVER)
+		read_call((const CUpti_ActivityAPI *)record, to);
+	else if (record->kind == CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION)
+		read_external((const CUpti_ActivityExternalCorrelation *)record, to);
 }
 
 static void CUPTIAPI complete(CUcontext context, uint32_t stream, uint8_t *buffer, size_t bytes,

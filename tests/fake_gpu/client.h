@@ -18,7 +18,7 @@
 
 struct kp_client_record {
 	CUpti_ActivityKind kind;
-	uint64_t start_ns, end_ns, graph_node, bytes;
+	uint64_t start_ns, end_ns, graph_node, bytes, external;
 	uint32_t correlation, stream, graph, copy_kind;
 	char name[32];
 };

@@ -264,6 +264,27 @@ def play_torn(scenario, place):
         require(document["counts"]["kernels"] <= scenario.kernels, "more kernels than there were")
 
 
+def check_shared(run):
+    """The program's own profiler has its records (its output says so), and kprof has all."""
+    require_equal("kernels", run.counts["kernels"], run.ledger["kernels_issued"])
+    require_equal("memory operations", run.ledger["memops_delivered"],
+                  run.ledger["memops_issued"])
+    require_equal("kernels issued", run.document["processes"][0]["counts"]["kernels_issued"],
+                  run.ledger["kernels_issued"])
+    require_equal("times that CUPTI was finalised", run.ledger["finalizes"], 0)
+    require_equal("untimed kernels", run.counts["kernels_untimed"],
+                  run.ledger["kernels_unfinished"])
+
+
+def check_shared_times(run):
+    """kprof's own times are exact and on its own clock, whatever the client's is."""
+    check_shared(run)
+    for name in ("session", "outside"):
+        row = run.kernel(name)
+        require_equal(f"shortest and longest {name}", (row["min_ns"], row["max_ns"]), (1000, 1000))
+    require(run.document["totals"]["span_ns"] < 20 * 10**9, "times of two clocks are mixed")
+
+
 SH_SCRIPT = """#!/bin/sh
 echo "a script"
 "{fakes}/prog_launch" --kernels 40 --print
@@ -383,8 +404,8 @@ SCENARIOS = [
              agrees=False, check=check_refused),
     Scenario("error_39_enable", args=FIVE, faults="enable=39", kernels=0, says=ERROR_39,
              agrees=False, check=check_refused),
-    Scenario("other_client", program="prog_cupti", says=(r"another (profiler|client)",),
-             agrees=False),
+    Scenario("error_39_subscribe", args=FIVE, faults="subscribe=39", kernels=0, says=ERROR_39,
+             agrees=False, check=check_refused),
     Scenario("no_timestamps", args=MANY, faults="timestamp", kernels=500, check=check_durations),
     Scenario("cupti_old", args=FIVE, faults="version=12", kernels=0, agrees=False,
              says=(r"\b12\b.*libcupti\.so\.13.*too old",), check=check_refused),
@@ -396,6 +417,35 @@ SCENARIOS = [
              says=(r"none/libcupti\.so\.13",)),
     Scenario("gpu_unsupported", args=FIVE, faults="no_records", kernels=0,
              says=(r"libcupti\.so\.13", r"130001"), check=check_refused),
+    # other tools in the process
+    Scenario("other_client", program="prog_cupti", kernels=12, faults="wall", check=check_shared),
+    *[Scenario(f"kineto_{name.replace('-', '_')}", program=program, faults="wall",
+               args=[f"--{option}" for option in name.split("-and-") if option != "after"],
+               check=check_shared_times)
+      for program, names in (
+          ("prog_kineto", ("after", "subscribed", "registered", "twice-and-own-clock",
+                           "registered-and-twice-and-own-clock", "finalize-and-twice",
+                           "finalize-and-silent-and-twice", "kernels-only", "serial", "leave")),)
+      for name in names],
+    *[Scenario(f"kineto_linked_{name}", program="prog_kineto_linked", faults="wall",
+               args=[f"--{name}"], check=check_shared_times)
+      for name in ("registered", "twice", "finalize")],
+    Scenario("kineto_plugin", program="prog_plugin", faults="wall", args=["--twice"],
+             check=check_shared_times),
+    Scenario("kineto_threads", program="prog_kineto", faults="wall",
+             args=["--threads", "--twice"], check=check_shared),
+    Scenario("kineto_late", program="prog_kineto", faults="wall,late=1", check=check_shared_times),
+    *[Scenario(f"kineto_version_{version}", program="prog_kineto",
+               faults=f"wall,version={version}", check=check_shared_times)
+      for version in (18, 26, 130200)],
+    Scenario("kineto_no_timestamps", program="prog_kineto", faults="wall,timestamp",
+             check=check_shared),
+    *[Scenario(f"tool_{name}", args=FIVE, kernels=0, agrees=False, check=check_refused,
+               env={"LD_PRELOAD": "{fakes}/tools/" + library}, says=(tool, "stands aside"))
+      for name, library, tool in (
+          ("nsys", "libToolsInjection64.so", "Nsight Systems"),
+          ("ncu", "libcuda-injection.so", "Nsight Compute"),
+          ("sanitizer", "libsanitizer-collection.so", "compute-sanitizer"))],
     # the user's own settings
     Scenario("own_preload", script=PRELOAD_SCRIPT, env={"LD_PRELOAD": "libm.so.6"}, kernels=8),
     Scenario("own_injection", args=FIVE,

@@ -323,6 +323,30 @@ static void gaps_are_exact(void)
 	KP_EXPECT(record(1)->start_ns == record(0)->end_ns + 250);
 }
 
+static void idle_time_passes(void)
+{
+	kp_client_begin();
+	launch_many(1);
+	usleep(2000);
+	launch_many(1);
+	flush();
+	KP_EXPECT(record(1)->start_ns >= record(0)->end_ns + 2000000 - KERNEL_NS);
+}
+
+static void calls_have_records(void)
+{
+	kp_client_begin();
+	KP_EXPECT(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_DRIVER) == CUPTI_SUCCESS);
+	KP_EXPECT(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION) == CUPTI_SUCCESS);
+	KP_EXPECT(cuptiActivityPushExternalCorrelationId(2, 77) == CUPTI_SUCCESS);
+	kp_client_launch(NULL);
+	launch_many(1);
+	flush();
+	KP_EXPECT(record(0)->kind == KERNELS && record(2)->kind == CUPTI_ACTIVITY_KIND_DRIVER);
+	KP_EXPECT(record(1)->external == 77 && record(1)->correlation == record(0)->correlation);
+	KP_EXPECT(record(2)->start_ns > 0 && record(2)->correlation == record(0)->correlation);
+}
+
 static void launches_can_fail(void)
 {
 	int failed = 0;
@@ -532,6 +556,8 @@ static void test_fake_faults_parse(void **state)
 	X(the_clock_steps_back, "clock_step=4", 0)                                                 \
 	X(late_records_come_late, "late=1000", 0)                                                  \
 	X(gaps_are_exact, "gap=250", 0)                                                            \
+	X(idle_time_passes, "wall", 0)                                                             \
+	X(calls_have_records, NULL, 0)                                                             \
 	X(launches_can_fail, "launch_fail=3", 0)                                                   \
 	X(api_errors_are_scripted, "subscribe,registration,enable,version=12,init_fail", 0)        \
 	X(no_records_on_an_unsupported_device, "no_records", 0)                                    \

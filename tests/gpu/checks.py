@@ -67,13 +67,17 @@ def launches(binary, shape):
     return check
 
 
+def issued(seen):
+    if seen.issued is None:
+        raise Skip("this kprof does not count launches at the driver's door")
+    return seen.issued
+
+
 def launches_issued(bench):
     """The hooks at the driver's door count what the program launched, library kernels included."""
     _, trace = record(bench, [sample(bench, "llm_decode"), "--steps", "16"])
     seen = report(bench, trace)
-    if seen.issued is None:
-        raise Skip("this kprof does not count launches at the driver's door")
-    return compare.counts(seen.kernels, seen.issued, seen.dropped)
+    return compare.counts(seen.kernels, issued(seen), seen.dropped)
 
 
 def ranges(bench):
@@ -203,6 +207,35 @@ def torch_times(bench):
     return compare.top_kernels(theirs, ours)
 
 
+def torch_profiler_inside(options):
+    """torch.profiler counts the same kernels inside a program with and without kprof around it."""
+    def check(bench):
+        need_torch(bench)
+        own = [bench.folder / f"inside-{side}.json" for side in ("bare", "kprof")]
+        argv = [[*TORCH, *options, "--profile", path, "--profile-scope", "all"] for path in own]
+        bench.run(argv[0])
+        _, trace = record(bench, argv[1])
+        bare, inside = (compare.parse_torch(path.read_text()) for path in own)
+        seen = report(bench, trace)
+        compare.same_kernels({name: row.calls for name, row in bare.items()},
+                             {name: row.calls for name, row in inside.items()})
+        return compare.counts(seen.kernels, issued(seen), seen.dropped)
+    return check
+
+
+def torch_profiler_sessions(bench):
+    """Two sessions of torch.profiler inside: what each got, with its launches and its times."""
+    need_torch(bench)
+    script = [sys.executable, ROOT / "tests/gpu/torch_sessions.py"]
+    times = [bench.folder / f"sessions-{side}.json" for side in ("bare", "kprof")]
+    bare = bench.run([*script, "--times", times[0]])
+    profiled, trace = record(bench, [*script, "--times", times[1]])
+    compare.same_output(bare, profiled)
+    seen = report(bench, trace)
+    words = compare.counts(seen.kernels, issued(seen), seen.dropped)
+    return words + ", " + compare.session_times(*(path.read_text() for path in times))
+
+
 # ---- sizes and speed ----
 
 def trace_size(argv_of):
@@ -298,6 +331,11 @@ CHECKS = [
     Check("torch-counts", 400, torch_counts([]), "launches by kernel = torch.profiler's, eager"),
     Check("torch-counts-graph", 400, torch_counts(["--graph"]), "the same in a CUDA graph"),
     Check("torch-times", 900, torch_times, "top ten kernels against torch.profiler: 3 %"),
+    Check("torch-inside", 400, torch_profiler_inside([]),
+          "torch.profiler inside: its kernels with kprof = without; kprof's = issued"),
+    Check("torch-inside-graph", 400, torch_profiler_inside(["--graph"]), "the same, CUDA graph"),
+    Check("torch-inside-sessions", 300, torch_profiler_sessions,
+          "two sessions of torch.profiler: kernels, launches, times as without kprof"),
     Check("size-eager", 180, trace_size(lambda bench: [sample(bench, "llm_decode")]),
           "bytes a launch on disk, names aside: 4 at most"),
     Check("size-graph", 180, trace_size(lambda bench: [sample(bench, "llm_decode"), "--graph"]),

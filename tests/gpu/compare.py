@@ -46,6 +46,17 @@ def same_output(bare, profiled):
     return f"{len(bare.stdout)} bytes, status {bare.status}"
 
 
+def session_times(bare, profiled, tolerance_us=20):
+    """Work lies no more before its launch, or outside its session, than without kprof."""
+    words = []
+    for what in ("early_us", "outside_us"):
+        worst = [max(row[what] for row in json.loads(text)) for text in (bare, profiled)]
+        require(worst[1] <= max(worst[0], 0) + tolerance_us,
+                f"{what}: {worst[1]:.1f} with kprof, {worst[0]:.1f} without")
+        words.append(f"{what} {worst[0]:.1f} → {worst[1]:.1f}")
+    return ", ".join(words)
+
+
 def parse_spins(text):
     """The lines «spin N … duration_ns D …» of samples/spin, and the step of its timer."""
     durations = [int(d) for d in re.findall(r"^spin \d+ .*\bduration_ns (\d+)", text, re.M)]

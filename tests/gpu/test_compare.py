@@ -43,6 +43,22 @@ class Counts(unittest.TestCase):
             compare.counts(24, 24, None)
 
 
+class Sessions(unittest.TestCase):
+    @staticmethod
+    def times(early, outside):
+        return '[{"early_us": %s, "outside_us": %s}, {"early_us": -9, "outside_us": -9}]' % (
+            early, outside)
+
+    def test_session_times_alike(self):
+        self.assertEqual(compare.session_times(self.times(-4, 1), self.times(15, 1)),
+                         "early_us -4.0 → 15.0, outside_us 1.0 → 1.0")
+
+    def test_session_times_of_another_clock_fail(self):
+        for early, outside in ((21, 1), (-4, 25), (1e9, -1)):
+            with self.assertRaisesRegex(Failure, "without"):
+                compare.session_times(self.times(-4, 1), self.times(early, outside))
+
+
 class Output(unittest.TestCase):
     def test_output_same(self):
         self.assertEqual(compare.same_output(ended(3, b"ab"), ended(3, b"ab")),

@@ -35,6 +35,10 @@ struct kp_fake_op {
 	uint32_t copy_kind; /* CUpti_ActivityMemcpyKind */
 	uint32_t value;     /* of a set */
 	bool async;
+	/* what libcupti records of calls; the driver leaves these empty */
+	const struct kp_fake_api_call *call;
+	uint32_t external_kind;
+	uint64_t external_id;
 };
 
 /* One call of the driver's API, as CUPTI's callbacks see it. */
@@ -45,7 +49,8 @@ struct kp_fake_call {
 	const char *symbol; /* kernel name of a launch, else NULL */
 	CUcontext context;
 	uint32_t correlation;
-	uint64_t data; /* the client's, between enter and exit */
+	uint64_t data;     /* the client's, between enter and exit */
+	uint64_t begun_ns; /* libcupti's, likewise: when it was entered, on its client's clock */
 	CUresult result;
 };
 

@@ -1,8 +1,8 @@
 /*
  * The activity API of the fake libcupti: kinds, times, faults by script, flushes, the worker.
  *
- * Times. A record's times are the GPU's, moved by a constant to the client's clock when the first
- * kind is enabled: durations stay exact to the nanosecond.
+ * Times. A record's times are the GPU's, moved by a constant to the client's clock when it gives
+ * one or the first kind is enabled: durations stay exact to the nanosecond.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -20,7 +20,7 @@
 #define CLOCK_STEP_NS 2000000000ULL
 #define DEFAULT_PERIOD_MS 20
 
-static _Atomic bool kernels_enabled, copies_enabled, sets_enabled;
+static _Atomic bool kernels_enabled, copies_enabled, sets_enabled, calls_enabled, external_enabled;
 static _Atomic uint32_t kernel_kind; /* KERNEL or CONCURRENT_KERNEL */
 static _Atomic(CUpti_TimestampCallbackFunc) clock_callback;
 static _Atomic uint64_t shift_ns;
@@ -114,7 +114,7 @@ static void record(CUpti_ActivityKind kind, const struct kp_fake_op *op)
 		stamp_kernel(&stamp, op->end_ns - op->start_ns);
 	kp_fake_buffers_append(kind, op, &stamp);
 	if (kp_fake_every(number, faults->unknown_kind))
-		kp_fake_buffers_append(KP_FAKE_KIND_UNKNOWN, op, &stamp);
+		kp_fake_buffers_append(KP_FAKE_KIND_UNKNOWN, op, NULL);
 }
 
 void kp_fake_activity_op(const struct kp_fake_op *op)
@@ -137,6 +137,23 @@ void kp_fake_activity_op(const struct kp_fake_op *op)
 	}
 }
 
+uint64_t kp_fake_activity_now(void)
+{
+	return atomic_load(&calls_enabled) ? client_now() : 0;
+}
+
+void kp_fake_activity_call(const struct kp_fake_api_call *call)
+{
+	struct kp_fake_op op = {.correlation = call->correlation, .call = call};
+
+	if (!atomic_load(&calls_enabled) || kp_fake_faults()->no_records)
+		return;
+	if (atomic_load(&external_enabled) &&
+	    kp_fake_external_top(&op.external_kind, &op.external_id))
+		kp_fake_buffers_append(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION, &op, NULL);
+	kp_fake_buffers_append(CUPTI_ACTIVITY_KIND_DRIVER, &op, NULL);
+}
+
 static CUptiResult set_enabled(CUpti_ActivityKind kind, bool enable)
 {
 	switch (kind) {
@@ -156,7 +173,16 @@ static CUptiResult set_enabled(CUpti_ActivityKind kind, bool enable)
 	case CUPTI_ACTIVITY_KIND_MEMSET:
 		atomic_store(&sets_enabled, enable);
 		return CUPTI_SUCCESS;
-	case CUPTI_ACTIVITY_KIND_MEMCPY2: /* copies between devices, which are never made here */
+	case CUPTI_ACTIVITY_KIND_DRIVER:
+		atomic_store(&calls_enabled, enable);
+		return CUPTI_SUCCESS;
+	case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION:
+		atomic_store(&external_enabled, enable);
+		return CUPTI_SUCCESS;
+	case CUPTI_ACTIVITY_KIND_MEMCPY2:         /* copies between devices, */
+	case CUPTI_ACTIVITY_KIND_RUNTIME:         /* calls of a runtime, */
+	case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION: /* waits that are recorded, */
+	case CUPTI_ACTIVITY_KIND_OVERHEAD:        /* and overhead: there is none of them here */
 		return CUPTI_SUCCESS;
 	default:
 		return CUPTI_ERROR_INVALID_KIND;
@@ -204,6 +230,7 @@ KP_FAKE_EXPORT CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_Timestam
 	if (!clock)
 		return kp_fake_cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
 	atomic_store(&clock_callback, clock);
+	atomic_store(&shift_ns, clock() - kp_fake_gpu()->now_ns());
 	return CUPTI_SUCCESS;
 }
 
@@ -266,6 +293,9 @@ KP_FAKE_EXPORT CUptiResult cuptiFinalize(void)
 	atomic_store(&kernels_enabled, false);
 	atomic_store(&copies_enabled, false);
 	atomic_store(&sets_enabled, false);
+	atomic_store(&calls_enabled, false);
+	atomic_store(&external_enabled, false);
+	kp_fake_count(KP_FAKE_finalizes, 1);
 	kp_fake_unsubscribe_all();
 	if (kp_fake_buffers_registered())
 		kp_fake_buffers_deliver(KP_FAKE_ALL);

@@ -201,6 +201,9 @@ static enum kp_fake_counter counter_of(CUpti_ActivityKind kind)
 	case CUPTI_ACTIVITY_KIND_KERNEL:
 	case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
 		return KP_FAKE_kernels_delivered;
+	case CUPTI_ACTIVITY_KIND_DRIVER:
+	case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION:
+		return KP_FAKE_others_delivered;
 	default:
 		return KP_FAKE_unknown_delivered;
 	}
@@ -231,7 +234,7 @@ void kp_fake_buffers_append(CUpti_ActivityKind kind, const struct kp_fake_op *op
 	publish(buffer, buffer->used, bytes);
 	buffer->counts[counter_of(kind)]++;
 	buffer->records++;
-	if (kind != KP_FAKE_KIND_UNKNOWN) {
+	if (stamp) {
 		pending = allocate(sizeof(*pending));
 		*pending = (struct pending){buffer, buffer->used, kind, *stamp, NULL};
 		*pendings_end = pending;

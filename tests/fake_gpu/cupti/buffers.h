@@ -35,7 +35,8 @@ void kp_fake_buffers_register(CUpti_BuffersCallbackRequestFunc request,
 bool kp_fake_buffers_registered(void);
 /* Whether the client promises zeroed buffers: then that is checked. */
 void kp_fake_buffers_expect_zero(bool zeroed);
-/* Appends a record; one that finds no buffer is dropped and counted. */
+/* Appends a record; one that finds no buffer is dropped and counted. stamp NULL: it has no times,
+ * or has them already. */
 void kp_fake_buffers_append(CUpti_ActivityKind kind, const struct kp_fake_op *op,
 			    const struct kp_fake_stamp *stamp);
 /* Returns buffers to the client. When it returns, deliveries by other threads have ended, too. */

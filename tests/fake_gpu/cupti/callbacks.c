@@ -42,6 +42,16 @@ void kp_fake_callback_call(struct kp_fake_call *call, bool exit)
 		.correlationId = call->correlation,
 	};
 
+	if (!exit)
+		call->begun_ns = kp_fake_activity_now();
+	else if (call->begun_ns)
+		kp_fake_activity_call(&(struct kp_fake_api_call){
+			.cbid = call->cbid,
+			.correlation = call->correlation,
+			.result = (uint32_t)call->result,
+			.start_ns = call->begun_ns,
+			.end_ns = kp_fake_activity_now(),
+		});
 	if (wanted(CUPTI_CB_DOMAIN_DRIVER_API, call->cbid))
 		subscriber.callback(subscriber.user, CUPTI_CB_DOMAIN_DRIVER_API, call->cbid, &data);
 }

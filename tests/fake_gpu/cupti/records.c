@@ -4,6 +4,7 @@
 #include "tests/fake_gpu/cupti/records.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include <cupti_version.h>
 
@@ -57,6 +58,7 @@ static const struct layout layouts[] = {
 	LAYOUT(MEMCPY, 130400, MEMCPY7_BYTES, CUpti_ActivityMemcpy6),
 	LAYOUT(MEMSET, 0, sizeof(CUpti_ActivityMemset4), CUpti_ActivityMemset4),
 	LAYOUT(MEMSET, 130400, MEMSET5_BYTES, CUpti_ActivityMemset4),
+	LAYOUT(DRIVER, 0, sizeof(CUpti_ActivityAPI), CUpti_ActivityAPI),
 };
 
 #define SAME_PLACE(old, new, field)                                                                \
@@ -97,6 +99,8 @@ size_t kp_fake_record_bytes(CUpti_ActivityKind kind)
 
 	if (kind == KP_FAKE_KIND_UNKNOWN)
 		return KP_FAKE_UNKNOWN_BYTES;
+	if (kind == CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION)
+		return sizeof(CUpti_ActivityExternalCorrelation);
 	return layout ? layout->bytes : 0;
 }
 
@@ -183,6 +187,34 @@ static void write_set(uint8_t *at, CUpti_ActivityKind kind, const struct kp_fake
 	memcpy(at, set.bytes, kp_fake_record_bytes(kind));
 }
 
+static void write_call(uint8_t *at, const struct kp_fake_api_call *call)
+{
+	CUpti_ActivityAPI api = {
+		.kind = CUPTI_ACTIVITY_KIND_DRIVER,
+		.cbid = call->cbid,
+		.start = call->start_ns,
+		.end = call->end_ns,
+		.processId = (uint32_t)getpid(),
+		.threadId = (uint32_t)gettid(),
+		.correlationId = call->correlation,
+		.returnValue = call->result,
+	};
+
+	memcpy(at, &api, sizeof(api));
+}
+
+static void write_external(uint8_t *at, const struct kp_fake_op *op)
+{
+	CUpti_ActivityExternalCorrelation external = {
+		.kind = CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
+		.externalKind = (CUpti_ExternalCorrelationKind)op->external_kind,
+		.externalId = op->external_id,
+		.correlationId = op->correlation,
+	};
+
+	memcpy(at, &external, sizeof(external));
+}
+
 void kp_fake_record_write(uint8_t *at, CUpti_ActivityKind kind, const struct kp_fake_op *op)
 {
 	switch (kind) {
@@ -195,6 +227,12 @@ void kp_fake_record_write(uint8_t *at, CUpti_ActivityKind kind, const struct kp_
 	case CUPTI_ACTIVITY_KIND_KERNEL:
 	case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
 		write_kernel(at, kind, op);
+		break;
+	case CUPTI_ACTIVITY_KIND_DRIVER:
+		write_call(at, op->call);
+		break;
+	case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION:
+		write_external(at, op);
 		break;
 	default:
 		memset(at, 0x7e, KP_FAKE_UNKNOWN_BYTES);

@@ -32,6 +32,17 @@ void kp_fake_unsubscribe_all(void);
 /* Tells the subscriber of a driver call or a resource, where it wants to know. */
 void kp_fake_callback_call(struct kp_fake_call *call, bool exit);
 void kp_fake_callback_resource(uint32_t cbid, CUcontext context, CUstream stream, void *descriptor);
+/* One call, for its record: times on the client's clock. */
+struct kp_fake_api_call {
+	uint32_t cbid, correlation, result;
+	uint64_t start_ns, end_ns;
+};
+/* The client's clock; 0 where calls are not recorded. */
+uint64_t kp_fake_activity_now(void);
+/* Records a call that has ended, and the external id of its thread, where that is enabled. */
+void kp_fake_activity_call(const struct kp_fake_api_call *call);
+/* This thread's innermost external id; false: none. */
+bool kp_fake_external_top(uint32_t *kind, uint64_t *id);
 /* Records an operation, where its kind is enabled. */
 void kp_fake_activity_op(const struct kp_fake_op *op);
 

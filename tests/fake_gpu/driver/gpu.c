@@ -140,7 +140,10 @@ uint64_t kp_fake_stream_start(const struct CUstream_st *stream)
 	const struct CUctx_st *context = stream->context;
 	const struct CUstream_st *other;
 	uint64_t start = stream->tail_ns > context->floor_ns ? stream->tail_ns : context->floor_ns;
+	uint64_t now = kp_fake_faults()->wall ? kp_fake_now_ns() : 0;
 
+	if (now > start)
+		start = now;
 	if (stream != context->default_stream) {
 		if (stream->blocking && context->default_stream->tail_ns > start)
 			start = context->default_stream->tail_ns;

@@ -1,0 +1,28 @@
+/*
+ * Which loaded modules have been looked at, so that each is looked at once.
+ *
+ * A program with PyTorch loads hundreds of modules with millions of relocations: walking all of
+ * them again whenever one is added would be felt. The loader's lock serialises the visits.
+ */
+#ifndef KP_INJECT_MODULES_H
+#define KP_INJECT_MODULES_H
+
+#include <link.h>
+
+#define KP_MODULES_SEEN 4096
+
+/* Zero-initialised: nothing has been seen. */
+struct kp_modules_seen {
+	const ElfW(Phdr) * headers[KP_MODULES_SEEN]; /* by the address of the module's own */
+	unsigned count;
+	unsigned long long adds, subs; /* the loader's counts at the last visit */
+};
+
+/*
+ * Calls `visit` for each module that was loaded since the last call with the same `seen`. When
+ * modules were unloaded meanwhile, all are visited again: an address may be another module's now.
+ */
+void kp_modules_visit_new(struct kp_modules_seen *seen,
+			  void (*visit)(const struct dl_phdr_info *info));
+
+#endif
