@@ -4,17 +4,18 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stddef.h>
-#include <string.h>
 #include <sys/types.h>
 #include <unistd.h>
 
 #include <cupti.h>
 
 #include "inject/elf.h"
+#include "inject/loader.h"
 #include "inject/modules.h"
 #include "inject/share.h"
 #include "inject/share_attributes.h"
 #include "inject/share_clock.h"
+#include "inject/words.h"
 
 enum cupti_hook {
 #define ENUM(name) HOOK_##name,
@@ -265,12 +266,12 @@ static void *const wrappers[HOOK_COUNT] = {
 
 static int find_cupti(struct dl_phdr_info *info, size_t size, void *context)
 {
-	const char *file = strrchr(info->dlpi_name, '/');
 	struct kp_module module;
 
 	(void)size;
 	(void)context;
-	if (!file || strncmp(file, "/libcupti.so", 12) != 0 || !kp_module_describe(info, &module))
+	if (!kp_word_begins(kp_word_file(info->dlpi_name), "libcupti.so") ||
+	    !kp_module_describe(info, &module))
 		return 0;
 	for (size_t i = 0; i < HOOK_COUNT; i++)
 		atomic_store(&real_functions[i], kp_module_find(&module, names[i]));
@@ -283,14 +284,14 @@ static size_t find_name(const char *name)
 {
 	size_t hook = 0;
 
-	while (hook < HOOK_COUNT && strcmp(names[hook], name) != 0)
+	while (hook < HOOK_COUNT && !kp_word_equal(names[hook], name))
 		hook++;
 	return hook;
 }
 
 bool kp_cupti_hooks_name(const char *name)
 {
-	return strncmp(name, "cupti", 5) == 0 && find_name(name) != HOOK_COUNT;
+	return find_name(name) != HOOK_COUNT;
 }
 
 void *kp_cupti_hooks_wrapped(void *address)
@@ -305,17 +306,22 @@ void *kp_cupti_hooks_wrapped(void *address)
 	return address;
 }
 
-static void rewrite_slot(void *context, const struct kp_module *module, const char *symbol,
-			 void **slot)
+static void *definitions[HOOK_COUNT]; /* what the loader would bind each name to */
+
+static void find_definitions(void)
 {
-	size_t hook;
+	for (size_t i = 0; i < HOOK_COUNT; i++)
+		definitions[i] = kp_loader_definition(names[i]);
+}
+
+static void rewrite_slot(void *context, const struct kp_module *module, const struct kp_slot *slot)
+{
+	size_t hook = find_name(slot->symbol);
 
 	(void)context;
-	if (strncmp(symbol, "cupti", 5) != 0)
-		return;
-	hook = find_name(symbol);
-	if (hook != HOOK_COUNT && atomic_load(&real_functions[hook]))
-		kp_module_write_slot(module, slot, wrappers[hook]);
+	if (hook != HOOK_COUNT)
+		kp_module_replace(module, slot, atomic_load(&real_functions[hook]),
+				  definitions[hook], wrappers[hook]);
 }
 
 static void rewrite_module(const struct dl_phdr_info *info)
@@ -323,7 +329,7 @@ static void rewrite_module(const struct dl_phdr_info *info)
 	struct kp_module module;
 
 	if (kp_module_is_program(info->dlpi_name) && kp_module_describe(info, &module))
-		kp_module_slots(&module, rewrite_slot, NULL);
+		kp_module_slots(&module, "cupti", rewrite_slot, NULL);
 }
 
 static int read_adds(struct dl_phdr_info *info, size_t size, void *adds)
@@ -347,14 +353,14 @@ void kp_cupti_hooks_watch(void)
 	/* In a forked child the loader's lock may be held by a thread that is not there. */
 	if (getpid() != atomic_load(&home) && !kp_share_on())
 		return;
-	dl_iterate_phdr(read_adds, &adds);
+	kp_loader_iterate(read_adds, &adds);
 	if (adds == atomic_load(&adds_seen))
 		return;
 	atomic_store(&adds_seen, adds);
 	if (!atomic_load(&cupti_begin))
-		dl_iterate_phdr(find_cupti, NULL);
+		kp_loader_iterate(find_cupti, NULL);
 	if (atomic_load(&cupti_begin))
-		kp_modules_visit_new(&seen, rewrite_module);
+		kp_modules_visit_new(&seen, find_definitions, rewrite_module);
 	errno = error;
 }
 

@@ -2,16 +2,19 @@
 #include "inject/elf.h"
 
 #include <elf.h>
-#include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
-#include <unistd.h>
+
+#include "inject/words.h"
 
 #if defined(__x86_64__)
 #define SLOT_OF_CALL R_X86_64_JUMP_SLOT
 #define SLOT_OF_DATA R_X86_64_GLOB_DAT
+#define SLOT_OF_TABLE R_X86_64_64
 #elif defined(__aarch64__)
 #define SLOT_OF_CALL R_AARCH64_JUMP_SLOT
 #define SLOT_OF_DATA R_AARCH64_GLOB_DAT
+#define SLOT_OF_TABLE R_AARCH64_ABS64
 #else
 #error "kprof's collector knows the relocations of x86-64 and aarch64"
 #endif
@@ -59,11 +62,25 @@ static void read_dynamic(struct kp_module *module, const ElfW(Dyn) * dynamic)
 	}
 }
 
+static uintptr_t page_bytes(void)
+{
+	return getauxval(AT_PAGESZ);
+}
+
+bool kp_module_describe_map(const struct link_map *map, struct kp_module *out)
+{
+	*out = (struct kp_module){0};
+	out->name = map->l_name;
+	out->base = map->l_addr;
+	read_dynamic(out, map->l_ld);
+	return out->symbols && out->strings;
+}
+
 bool kp_module_describe(const struct dl_phdr_info *info, struct kp_module *out)
 {
 	const ElfW(Dyn) *dynamic = NULL;
 
-	memset(out, 0, sizeof(*out));
+	*out = (struct kp_module){0};
 	out->name = info->dlpi_name ? info->dlpi_name : "";
 	out->base = info->dlpi_addr;
 	out->begin = UINTPTR_MAX;
@@ -78,8 +95,9 @@ bool kp_module_describe(const struct dl_phdr_info *info, struct kp_module *out)
 		} else if (segment->p_type == PT_DYNAMIC) {
 			dynamic = (const ElfW(Dyn) *)begin;
 		} else if (segment->p_type == PT_GNU_RELRO) {
+			/* As the loader does: what shares a page with other data stays writable. */
 			out->relro_begin = begin;
-			out->relro_end = begin + segment->p_memsz;
+			out->relro_end = (begin + segment->p_memsz) & ~(page_bytes() - 1);
 		}
 	}
 	if (!dynamic)
@@ -93,7 +111,7 @@ static void *defined(const struct kp_module *module, uint32_t index, const char 
 	const ElfW(Sym) *symbol = &module->symbols[index];
 
 	if (symbol->st_shndx == SHN_UNDEF || ELF64_ST_TYPE(symbol->st_info) != STT_FUNC ||
-	    strcmp(module->strings + symbol->st_name, name) != 0)
+	    !kp_word_equal(module->strings + symbol->st_name, name))
 		return NULL;
 	return (void *)(module->base + symbol->st_value);
 }
@@ -135,9 +153,9 @@ void *kp_module_find(const struct kp_module *module, const char *name)
 	return found;
 }
 
-void kp_module_slots(const struct kp_module *module,
+void kp_module_slots(const struct kp_module *module, const char *beginning,
 		     void (*visit)(void *context, const struct kp_module *module,
-				   const char *symbol, void **slot),
+				   const struct kp_slot *slot),
 		     void *context)
 {
 	for (size_t kind = 0; kind < 2; kind++) {
@@ -147,35 +165,41 @@ void kp_module_slots(const struct kp_module *module,
 		     i++, relocation++) {
 			uint32_t type = (uint32_t)ELF64_R_TYPE(relocation->r_info);
 			const ElfW(Sym) *symbol = &module->symbols[ELF64_R_SYM(relocation->r_info)];
+			struct kp_slot slot = {.symbol = module->strings + symbol->st_name,
+					       .at = (void **)(module->base + relocation->r_offset),
+					       .call = type == SLOT_OF_CALL};
 
-			if ((type == SLOT_OF_CALL || type == SLOT_OF_DATA) &&
-			    symbol->st_shndx == SHN_UNDEF)
-				visit(context, module, module->strings + symbol->st_name,
-				      (void **)(module->base + relocation->r_offset));
+			if ((slot.call || type == SLOT_OF_DATA ||
+			     (type == SLOT_OF_TABLE && relocation->r_addend == 0)) &&
+			    symbol->st_shndx == SHN_UNDEF && kp_word_begins(slot.symbol, beginning))
+				visit(context, module, &slot);
 		}
 	}
 }
 
-void kp_module_write_slot(const struct kp_module *module, void **slot, void *value)
+void kp_module_replace(const struct kp_module *module, const struct kp_slot *slot, void *real,
+		       void *definition, void *wrapper)
 {
-	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-	uintptr_t begin = (uintptr_t)slot & ~(page - 1);
-	bool read_only =
-		(uintptr_t)slot >= module->relro_begin && (uintptr_t)slot < module->relro_end;
+	uintptr_t page = page_bytes();
+	uintptr_t at = (uintptr_t)slot->at, begin = at & ~(page - 1);
+	uintptr_t leads_to = (uintptr_t)*slot->at;
+	bool read_only = at >= module->relro_begin && at < module->relro_end;
+	/* Not bound yet: the slot leads back into the module, and from there to the loader. */
+	bool unbound = slot->call && leads_to >= module->begin && leads_to < module->end;
 
-	if (*slot == value ||
-	    (read_only && mprotect((void *)begin, page, PROT_READ | PROT_WRITE) != 0))
+	if (!real || (leads_to != (uintptr_t)real && !(unbound && definition == real)))
 		return;
-	__atomic_store_n(slot, value, __ATOMIC_RELAXED);
+	if (read_only && mprotect((void *)begin, page, PROT_READ | PROT_WRITE) != 0)
+		return;
+	__atomic_store_n(slot->at, wrapper, __ATOMIC_RELAXED);
 	if (read_only)
 		mprotect((void *)begin, page, PROT_READ);
 }
 
 bool kp_module_is_program(const char *name)
 {
-	const char *file = strrchr(name, '/');
+	const char *file = kp_word_file(name);
 
-	return !file ||
-	       (strncmp(file, "/libcuda.so", 11) != 0 && strncmp(file, "/libcupti.so", 12) != 0 &&
-		strncmp(file, "/libkprof_inject.so", 19) != 0);
+	return !kp_word_begins(file, "libcuda.so") && !kp_word_begins(file, "libcupti.so") &&
+	       !kp_word_begins(file, "libkprof_inject.so");
 }

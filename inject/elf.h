@@ -28,19 +28,36 @@ struct kp_module {
 /* Describes a module from what dl_iterate_phdr gives. False where it has no dynamic section. */
 bool kp_module_describe(const struct dl_phdr_info *info, struct kp_module *out);
 
+/* The same from the loader's list, without the extent of its segments. */
+bool kp_module_describe_map(const struct link_map *map, struct kp_module *out);
+
 /* The address of a function that the module itself defines; NULL if it does not. */
 void *kp_module_find(const struct kp_module *module, const char *name);
 
-/* Calls `visit` for each address slot (of data or of a call) that the loader fills for a symbol of
- * another module. */
-void kp_module_slots(const struct kp_module *module,
+/*
+ * An address slot that the loader fills for a symbol of another module. `call`: of a call through
+ * the module's linkage table, which may still lead to the loader; else of data.
+ */
+struct kp_slot {
+	const char *symbol;
+	void **at;
+	bool call;
+};
+
+/* Calls `visit` for each slot of a module whose symbol begins with `beginning`. */
+void kp_module_slots(const struct kp_module *module, const char *beginning,
 		     void (*visit)(void *context, const struct kp_module *module,
-				   const char *symbol, void **slot),
+				   const struct kp_slot *slot),
 		     void *context);
 
-/* Writes an address slot, made writable meanwhile where the loader has protected it. Under the
- * loader's lock, as in dl_iterate_phdr: another's writing must not end the protection's pause. */
-void kp_module_write_slot(const struct kp_module *module, void **slot, void *value);
+/*
+ * Puts `wrapper` in the place of the function `real` where the slot leads to it, or would once the
+ * loader had bound it: `definition` is what the loader would choose (kp_loader_definition). A slot
+ * that leads elsewhere, to another tool's wrapper, stays. Memory that the loader has protected is
+ * made writable meanwhile. Under the loader's lock, as in kp_loader_iterate.
+ */
+void kp_module_replace(const struct kp_module *module, const struct kp_slot *slot, void *real,
+		       void *definition, void *wrapper);
 
 /* Whether a module's calls are the program's: not kprof's own, not those among NVIDIA's tools. */
 bool kp_module_is_program(const char *name);

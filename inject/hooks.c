@@ -2,14 +2,15 @@
 #include "inject/hooks.h"
 
 #include <dlfcn.h>
-#include <string.h>
 
 #define __CUDA_API_VERSION_INTERNAL
 #include "inject/cuda_api.h"
 
 #include "inject/cupti_hooks.h"
 #include "inject/elf.h"
+#include "inject/loader.h"
 #include "inject/modules.h"
+#include "inject/words.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 /* The tail calls below must be ones at every level of optimisation: see dlsym. */
@@ -21,8 +22,6 @@
 #define TAIL_CALLING __attribute__((optimize("O2")))
 #endif
 
-typedef void *(*dlsym_function)(void *, const char *);
-typedef void *(*dlvsym_function)(void *, const char *, const char *);
 typedef CUresult(CUDAAPI *proc_address_function)(const char *, void **, int, cuuint64_t);
 typedef CUresult(CUDAAPI *proc_address_v2_function)(const char *, void **, int, cuuint64_t,
 						    CUdriverProcAddressQueryResult *);
@@ -46,50 +45,23 @@ static void *const *const wrappers[KP_HOOK_COUNT] = {
 _Atomic(void *) kp_hook_real[KP_HOOK_COUNT];
 _Atomic int kp_hooks_captures;
 
-static _Atomic(dlsym_function) real_dlsym;
-static _Atomic(dlvsym_function) real_dlvsym;
 static _Atomic uintptr_t libcuda_begin, libcuda_end;
 static _Atomic(struct kp_live_slot *) counting; /* where to count; NULL before the start */
 
-/* ---- the real lookups ---- */
-
-static int find_lookups(struct dl_phdr_info *info, size_t size, void *context)
-{
-	struct kp_module module;
-	void *symbol, *versioned;
-
-	(void)size;
-	(void)context;
-	if (!strstr(info->dlpi_name, "/libc.so.") && !strstr(info->dlpi_name, "/libdl.so."))
-		return 0;
-	if (!kp_module_describe(info, &module))
-		return 0;
-	symbol = kp_module_find(&module, "dlsym");
-	versioned = kp_module_find(&module, "dlvsym");
-	if (!symbol || !versioned)
-		return 0;
-	atomic_store(&real_dlvsym, (dlvsym_function)versioned);
-	atomic_store(&real_dlsym, (dlsym_function)symbol);
-	return 1;
-}
-
-static dlsym_function get_dlsym(void)
-{
-	if (!atomic_load(&real_dlsym))
-		dl_iterate_phdr(find_lookups, NULL);
-	return atomic_load(&real_dlsym);
-}
-
 /* ---- what is the driver's ---- */
+
+static bool is_libcuda(const char *path)
+{
+	return kp_word_begins(kp_word_file(path), "libcuda.so");
+}
 
 static int find_libcuda(struct dl_phdr_info *info, size_t size, void *context)
 {
-	const char *file = strrchr(info->dlpi_name, '/');
 	struct kp_module module;
 
 	(void)size;
 	(void)context;
-	if (!file || strncmp(file, "/libcuda.so", 11) != 0 || !kp_module_describe(info, &module))
+	if (!is_libcuda(info->dlpi_name) || !kp_module_describe(info, &module))
 		return 0;
 	for (size_t i = 0; i < KP_HOOK_COUNT; i++)
 		atomic_store(&kp_hook_real[i], kp_module_find(&module, names[i]));
@@ -103,7 +75,7 @@ static bool in_libcuda(const void *address)
 	uintptr_t at = (uintptr_t)address;
 
 	if (!atomic_load(&libcuda_begin))
-		dl_iterate_phdr(find_libcuda, NULL);
+		kp_loader_iterate(find_libcuda, NULL);
 	return at >= atomic_load(&libcuda_begin) && at < atomic_load(&libcuda_end);
 }
 
@@ -112,15 +84,9 @@ static size_t find_name(const char *name)
 {
 	size_t hook = 0;
 
-	while (hook < KP_HOOK_COUNT && strcmp(names[hook], name) != 0)
+	while (hook < KP_HOOK_COUNT && !kp_word_equal(names[hook], name))
 		hook++;
 	return hook;
-}
-
-static bool is_hooked(const char *name)
-{
-	return name[0] == 'c' && name[1] == 'u' &&
-	       (find_name(name) != KP_HOOK_COUNT || kp_cupti_hooks_name(name));
 }
 
 /* The wrapper in the place of one of the driver's or CUPTI's addresses; the address itself if there
@@ -137,17 +103,16 @@ static void *wrapped(void *address)
 
 /* ---- modules that link libcuda ---- */
 
-static void rewrite_slot(void *context, const struct kp_module *module, const char *symbol,
-			 void **slot)
+static void *definitions[KP_HOOK_COUNT]; /* what the loader would bind each name to */
+
+static void rewrite_slot(void *context, const struct kp_module *module, const struct kp_slot *slot)
 {
-	size_t hook;
+	size_t hook = find_name(slot->symbol);
 
 	(void)context;
-	if (symbol[0] != 'c' || symbol[1] != 'u')
-		return;
-	hook = find_name(symbol);
-	if (hook != KP_HOOK_COUNT && atomic_load(&kp_hook_real[hook]))
-		kp_module_write_slot(module, slot, *wrappers[hook]);
+	if (hook != KP_HOOK_COUNT)
+		kp_module_replace(module, slot, atomic_load(&kp_hook_real[hook]), definitions[hook],
+				  *wrappers[hook]);
 }
 
 static void rewrite_module(const struct dl_phdr_info *info)
@@ -155,7 +120,14 @@ static void rewrite_module(const struct dl_phdr_info *info)
 	struct kp_module module;
 
 	if (kp_module_is_program(info->dlpi_name) && kp_module_describe(info, &module))
-		kp_module_slots(&module, rewrite_slot, NULL);
+		kp_module_slots(&module, "cu", rewrite_slot, NULL);
+}
+
+/* Another tool's library may have come, or be there from the start, that stands before libcuda. */
+static void find_definitions(void)
+{
+	for (size_t i = 0; i < KP_HOOK_COUNT; i++)
+		definitions[i] = kp_loader_definition(names[i]);
 }
 
 /* Looks at modules that were loaded since the last time. */
@@ -163,23 +135,30 @@ static void rewrite_new_modules(void)
 {
 	static struct kp_modules_seen seen;
 
-	kp_modules_visit_new(&seen, rewrite_module);
+	kp_modules_visit_new(&seen, find_definitions, rewrite_module);
 }
 
 /* ---- the doors ---- */
 
 /*
- * The real dlsym acts for its caller (RTLD_NEXT, RTLD_DEFAULT), whom it knows by the return
- * address. A tail call leaves that of the program in place.
+ * The real dlsym acts for its caller, whom it knows by the return address. A tail call leaves that
+ * of the program in place. It is needed wherever the answer depends on the caller (RTLD_NEXT, which
+ * other tools' wrappers use, and RTLD_DEFAULT); these are never answered with a hook.
  */
+static bool is_hooked(void *handle, const char *name)
+{
+	return name[0] == 'c' && name[1] == 'u' && handle != RTLD_NEXT && handle != RTLD_DEFAULT &&
+	       (find_name(name) != KP_HOOK_COUNT || kp_cupti_hooks_name(name));
+}
+
 TAIL_CALLING void *dlsym(void *restrict handle, const char *restrict name)
 {
-	dlsym_function real = get_dlsym();
+	kp_dlsym_function real = kp_loader_dlsym();
 
 	if (atomic_load_explicit(&counting, memory_order_relaxed))
 		rewrite_new_modules();
 	kp_cupti_hooks_watch();
-	if (!is_hooked(name))
+	if (!is_hooked(handle, name))
 		TAIL_CALL real(handle, name);
 	return wrapped(real(handle, name));
 }
@@ -187,12 +166,10 @@ TAIL_CALLING void *dlsym(void *restrict handle, const char *restrict name)
 TAIL_CALLING void *dlvsym(void *restrict handle, const char *restrict name,
 			  const char *restrict version)
 {
-	dlvsym_function real;
+	kp_dlvsym_function real = kp_loader_dlvsym();
 
-	get_dlsym();
-	real = atomic_load(&real_dlvsym);
 	kp_cupti_hooks_watch();
-	if (!is_hooked(name))
+	if (!is_hooked(handle, name))
 		TAIL_CALL real(handle, name, version);
 	return wrapped(real(handle, name, version));
 }
@@ -225,7 +202,7 @@ KP_WRAPPER(cuGetProcAddress_v2);
 
 void *kp_hooks_lookup(void *handle, const char *name)
 {
-	return get_dlsym()(handle, name);
+	return kp_loader_dlsym()(handle, name);
 }
 
 struct wanted {
@@ -235,12 +212,11 @@ struct wanted {
 
 static int find_symbol(struct dl_phdr_info *info, size_t size, void *context)
 {
-	const char *file = strrchr(info->dlpi_name, '/');
 	struct wanted *wanted = context;
 	struct kp_module module;
 
 	(void)size;
-	if (!file || strncmp(file, "/libcuda.so", 11) != 0 || !kp_module_describe(info, &module))
+	if (!is_libcuda(info->dlpi_name) || !kp_module_describe(info, &module))
 		return 0;
 	wanted->found = kp_module_find(&module, wanted->name);
 	return 1;
@@ -250,7 +226,7 @@ void *kp_hooks_driver_symbol(const char *name)
 {
 	struct wanted wanted = {name, NULL};
 
-	dl_iterate_phdr(find_symbol, &wanted);
+	kp_loader_iterate(find_symbol, &wanted);
 	return wanted.found;
 }
 
@@ -258,9 +234,9 @@ void *kp_hooks_driver_symbol(const char *name)
 
 void kp_hooks_start(struct kp_inject *inject)
 {
-	bool preloaded = get_dlsym()(RTLD_DEFAULT, "dlsym") == (void *)dlsym;
+	bool preloaded = kp_loader_dlsym()(RTLD_DEFAULT, "dlsym") == (void *)dlsym;
 
-	dl_iterate_phdr(find_libcuda, NULL);
+	kp_loader_iterate(find_libcuda, NULL);
 	if (!preloaded || !atomic_load(&kp_hook_real[KP_HOOK_cuLaunchKernel]))
 		return;
 	atomic_store(&inject->slot->issued_known, 1);

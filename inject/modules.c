@@ -4,7 +4,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
+
+#include "inject/loader.h"
 
 struct visit {
 	struct kp_modules_seen *seen;
@@ -48,7 +49,8 @@ static int look_at_counts(struct dl_phdr_info *info, size_t size, void *context)
 	if (seen->adds == info->dlpi_adds && seen->subs == info->dlpi_subs)
 		return 2;
 	if (seen->subs != info->dlpi_subs) {
-		memset(seen->headers, 0, sizeof(seen->headers));
+		for (size_t i = 0; i < KP_MODULES_SEEN; i++)
+			seen->headers[i] = NULL;
 		seen->count = 0;
 	}
 	seen->adds = info->dlpi_adds;
@@ -56,11 +58,13 @@ static int look_at_counts(struct dl_phdr_info *info, size_t size, void *context)
 	return 1;
 }
 
-void kp_modules_visit_new(struct kp_modules_seen *seen,
+void kp_modules_visit_new(struct kp_modules_seen *seen, void (*prepare)(void),
 			  void (*visit)(const struct dl_phdr_info *info))
 {
 	struct visit each = {seen, visit};
 
-	if (dl_iterate_phdr(look_at_counts, seen) != 2)
-		dl_iterate_phdr(look, &each);
+	if (kp_loader_iterate(look_at_counts, seen) == 2)
+		return;
+	prepare();
+	kp_loader_iterate(look, &each);
 }

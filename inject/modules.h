@@ -19,10 +19,11 @@ struct kp_modules_seen {
 };
 
 /*
- * Calls `visit` for each module that was loaded since the last call with the same `seen`. When
- * modules were unloaded meanwhile, all are visited again: an address may be another module's now.
+ * If modules were loaded or unloaded since the last call: calls `prepare`, then `visit` for each
+ * module that is new since the last call with the same `seen`. When modules were unloaded
+ * meanwhile, all are visited again: an address may be another module's now.
  */
-void kp_modules_visit_new(struct kp_modules_seen *seen,
+void kp_modules_visit_new(struct kp_modules_seen *seen, void (*prepare)(void),
 			  void (*visit)(const struct dl_phdr_info *info));
 
 #endif
