@@ -58,6 +58,7 @@ static void builder_fini(struct kp_builder *builder)
 		free(builder->processes[i].slots);
 	for (size_t i = 0; i < builder->gpu_count; i++)
 		kp_sweep_destroy(builder->gpus[i].sweep);
+	kp_build_uses_fini(builder);
 	free(builder->processes);
 	free(builder->gpus);
 	free(builder->rows);

@@ -83,14 +83,34 @@ struct kp_gpu_row {
 	uint64_t first_ns, last_ns; /* of the span, on the trace's clock; 0: nothing was timed */
 };
 
+enum kp_process_fate {
+	KP_FATE_ENDED,       /* in an orderly way */
+	KP_FATE_ENDED_EARLY, /* likewise, while kernels were still running */
+	KP_FATE_REPLACED,    /* it became another program, which may have a row of its own */
+	KP_FATE_KILLED,      /* no end record, and the launcher saw it dead */
+	KP_FATE_UNFINISHED,  /* no end record, and nobody saw it dead: killed, or still running */
+	KP_FATE_REFUSED,     /* it used CUDA, but nothing could be collected: see reason */
+	KP_FATE_UNTRACED,    /* a program that kprof cannot see into: see reason */
+	KP_FATE_COUNT
+};
+
 struct kp_process_row {
 	const struct kp_process *process; /* borrowed from the reader */
 	uint64_t kernels, kernel_ns;
+	uint64_t busy_ns; /* in which any of its kernels ran, added over GPUs; see process_times */
+	uint64_t missing; /* launches that it issued, and that neither the trace nor a count of
+			     losses has */
+	bool missing_known;
+	enum kp_process_fate fate;
+	struct kp_text reason; /* of refused and untraced ones; else empty */
+	const uint32_t *gpus;  /* that it used: indices into the report's gpus */
+	size_t gpu_count;
 };
 
 struct kp_report_options {
 	double threshold_pct; /* of kernel time; rows above it are marked. 30 by default */
 	bool busy_shares;     /* compute busy_pct and span_pct of the rows; else they are 0 */
+	bool process_times;   /* compute busy_ns of the processes; else they are 0 */
 };
 
 /* Counts that must never be silent. */
@@ -105,6 +125,8 @@ struct kp_report_counts {
 	uint64_t unknown_records;
 	uint64_t displaced; /* kernels out of order in a broken file: busy times are approximate */
 	uint32_t processes_refused; /* in which nothing could be collected; their notes say why */
+	uint32_t
+		processes_untraced; /* programs that kprof could not see into: their rows say why */
 	uint32_t processes_unfinished; /* collected, but no end record: killed, or still running */
 	struct kp_damage damage;
 };

@@ -17,7 +17,7 @@
 /* One launch configuration of one process. */
 struct kp_build_slot {
 	uint32_t row_plus_one; /* 0: no launch yet */
-	uint32_t gpu;
+	uint32_t gpu, use;
 	uint64_t calls, total_ns;
 };
 
@@ -38,6 +38,12 @@ struct kp_build_gpu {
 	struct kp_sweep *sweep;
 };
 
+/* One GPU as one process used it. */
+struct kp_build_use {
+	uint32_t process, gpu;
+	struct kp_sweep *sweep; /* NULL: its busy time is not asked for */
+};
+
 struct kp_builder {
 	struct kp_reader *reader;
 	struct kp_report *report;
@@ -53,6 +59,9 @@ struct kp_builder {
 	struct kp_intern gpu_keys;
 	struct kp_build_gpu *gpus;
 	size_t gpu_count, gpu_capacity;
+	struct kp_intern use_keys; /* (process, GPU) */
+	struct kp_build_use *uses;
+	size_t use_count, use_capacity;
 	struct kp_sweep_parts parts;
 	struct kp_duration_tally memop_tallies[KP_MEMOP_KIND_COUNT];
 	uint64_t memop_bytes[KP_MEMOP_KIND_COUNT], memop_calls[KP_MEMOP_KIND_COUNT];
@@ -63,6 +72,14 @@ enum kp_status kp_build_gpu_of(struct kp_builder *builder, const struct kp_proce
 			       uint32_t device, uint32_t *gpu);
 /* Numbers the starts of hosts: fills `boot` of all processes. */
 void kp_build_boots(struct kp_builder *builder);
+
+/* report_processes.c: the use of a GPU by a process; a row, when all is read and settled. */
+enum kp_status kp_build_use_of(struct kp_builder *builder, const struct kp_process *process,
+			       uint32_t gpu, uint32_t *use);
+enum kp_status kp_build_uses_settle(struct kp_builder *builder, uint64_t watermark_ns);
+void kp_build_uses_fini(struct kp_builder *builder);
+enum kp_status kp_build_process_row(struct kp_builder *builder, size_t number,
+				    struct kp_process_row *row);
 
 /* report_read.c: one batch of the trace. */
 enum kp_status kp_build_event(struct kp_builder *builder, const struct kp_event *event);

@@ -34,6 +34,8 @@ static enum kp_status fill_slot(struct kp_builder *builder, const struct kp_proc
 
 	status = kp_build_gpu_of(builder, process, config->device, &slot->gpu);
 	if (status == KP_OK)
+		status = kp_build_use_of(builder, process, slot->gpu, &slot->use);
+	if (status == KP_OK)
 		status = find_row(builder, kp_process_string(process, config->name), &row);
 	if (status == KP_OK)
 		slot->row_plus_one = row + 1;
@@ -52,6 +54,7 @@ static enum kp_status read_timed(struct kp_builder *builder, const struct kp_lau
 				 struct kp_build_slot *slot)
 {
 	struct kp_build_gpu *gpu = &builder->gpus[slot->gpu];
+	struct kp_build_use *use = &builder->uses[slot->use];
 	struct kp_build_row *row = &builder->rows[slot->row_plus_one - 1];
 	uint64_t duration_ns = launch->end_ns - launch->start_ns;
 	enum kp_status status;
@@ -62,6 +65,10 @@ static enum kp_status read_timed(struct kp_builder *builder, const struct kp_lau
 	slot->total_ns = add_saturating(slot->total_ns, duration_ns);
 	gpu->row.kernel_ns = add_saturating(gpu->row.kernel_ns, duration_ns);
 	widen_span(&gpu->row, launch->start_ns, launch->end_ns);
+	if (use->sweep)
+		status = kp_sweep_add(use->sweep, launch->start_ns, launch->end_ns, 0);
+	if (status != KP_OK)
+		return status;
 	return kp_sweep_add(gpu->sweep, launch->start_ns, launch->end_ns, slot->row_plus_one - 1);
 }
 
@@ -115,7 +122,7 @@ static enum kp_status read_launches(struct kp_builder *builder, const struct kp_
 		status = read_launch(builder, event->process, &event->launches[i]);
 	for (size_t i = 0; status == KP_OK && i < builder->gpu_count; i++)
 		status = kp_sweep_settle(builder->gpus[i].sweep, event->watermark_ns);
-	return status;
+	return status == KP_OK ? kp_build_uses_settle(builder, event->watermark_ns) : status;
 }
 
 static enum kp_status read_memop(struct kp_builder *builder, const struct kp_process *process,
@@ -123,11 +130,13 @@ static enum kp_status read_memop(struct kp_builder *builder, const struct kp_pro
 {
 	uint32_t kind = memop->kind < KP_MEMOP_KIND_COUNT ? memop->kind : KP_MEMOP_OTHER;
 	enum kp_status status;
-	uint32_t gpu = 0;
+	uint32_t gpu = 0, use;
 
 	builder->memop_calls[kind]++;
 	builder->memop_bytes[kind] = add_saturating(builder->memop_bytes[kind], memop->bytes);
 	status = kp_build_gpu_of(builder, process, memop->device, &gpu);
+	if (status == KP_OK)
+		status = kp_build_use_of(builder, process, gpu, &use);
 	if (status != KP_OK || kp_time_quality(memop->start_ns, memop->end_ns) != KP_TIME_VALID)
 		return status;
 	widen_span(&builder->gpus[gpu].row, memop->start_ns, memop->end_ns);

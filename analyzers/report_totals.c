@@ -34,29 +34,22 @@ static enum kp_status put_gpus(struct kp_builder *builder)
 	return KP_OK;
 }
 
-/* A process whose collector did not start says no version of CUPTI, and a note says why. */
-static bool was_refused(const struct kp_process *process)
-{
-	return process->info.has && !KP_HAS(&process->info, PROCESS, cupti_version) &&
-	       process->note_count;
-}
-
 /* One process's counts into the report's. */
-static void add_counts(struct kp_report_counts *counts, const struct kp_process *process)
+static void add_counts(struct kp_report_counts *counts, const struct kp_process_row *row)
 {
-	const struct kp_counts *from = &process->counts;
+	const struct kp_counts *from = &row->process->counts;
 
-	if (was_refused(process)) {
-		counts->processes_refused++;
+	counts->processes_refused += row->fate == KP_FATE_REFUSED;
+	counts->processes_untraced += row->fate == KP_FATE_UNTRACED;
+	if (row->fate == KP_FATE_REFUSED || row->fate == KP_FATE_UNTRACED)
 		return;
-	}
 	if (KP_HAS(from, COUNTS, records_dropped))
 		counts->dropped = add_saturating(counts->dropped, from->records_dropped);
 	else
 		counts->dropped_known = false;
 	counts->unwritten = add_saturating(counts->unwritten, from->kernels_unwritten);
 	counts->unknown_records = add_saturating(counts->unknown_records, from->records_unknown);
-	counts->processes_unfinished += process->end.has == 0;
+	counts->processes_unfinished += row->process->end.has == 0;
 }
 
 static enum kp_status put_processes(struct kp_builder *builder)
@@ -67,12 +60,13 @@ static enum kp_status put_processes(struct kp_builder *builder)
 
 	if (!rows)
 		return KP_NO_MEMORY;
+	if (kp_build_uses_settle(builder, UINT64_MAX) != KP_OK)
+		return KP_NO_MEMORY;
 	report->counts.dropped_known = true;
 	for (size_t i = 0; i < count; i++) {
-		rows[i].process = kp_reader_process(builder->reader, i);
-		rows[i].kernels = builder->processes[i].kernels;
-		rows[i].kernel_ns = builder->processes[i].kernel_ns;
-		add_counts(&report->counts, rows[i].process);
+		if (kp_build_process_row(builder, i, &rows[i]) != KP_OK)
+			return KP_NO_MEMORY;
+		add_counts(&report->counts, &rows[i]);
 	}
 	report->counts.damage = kp_reader_damage(builder->reader);
 	report->counts.lost = report->counts.damage.lost_launches;

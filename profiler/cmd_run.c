@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "profiler/aftermath.h"
 #include "profiler/commands.h"
@@ -21,6 +22,7 @@
 #include "profiler/ranking.h"
 #include "profiler/recording.h"
 #include "profiler/say.h"
+#include "profiler/untraced.h"
 
 /* One run, from the command line to the report. */
 struct run {
@@ -40,9 +42,10 @@ static int refuse(const struct run *run, int error)
 	bool missing = error == ENOENT || error == ENOTDIR;
 	const struct kp_target *target = &run->target;
 
-	if (missing && target->is_script)
-		kp_say("%s: its interpreter %s was not found", run->command, target->program);
-	else if (missing && target->is_elf)
+	if (missing && target->program.is_script)
+		kp_say("%s: its interpreter %s was not found", run->command,
+		       target->program.interpreter);
+	else if (missing && target->program.is_elf)
 		kp_say("%s: its dynamic loader was not found on this machine", run->command);
 	else
 		kp_say("%s: %s", run->command, strerror(error));
@@ -67,8 +70,8 @@ static int prepare(struct run *run)
 			return KP_EXIT_FAILURE;
 	}
 	kp_target_inspect(run->command, getenv("PATH"), &run->target);
-	bool missing = run->target.kind == KP_TARGET_NOT_FOUND;
-	if (missing || run->target.kind == KP_TARGET_NOT_EXECUTABLE) {
+	bool missing = run->target.state == KP_TARGET_NOT_FOUND;
+	if (run->target.state != KP_TARGET_FOUND) {
 		kp_say("%s: %s", run->command, kp_target_explain(&run->target));
 		return missing ? KP_EXIT_NOT_FOUND : KP_EXIT_NOT_EXECUTABLE;
 	}
@@ -101,7 +104,7 @@ static const char *trace_name(const struct run *run)
 /* Nothing was recorded: one line says why, unless one was said when CMD started. */
 static void say_nothing_recorded(const struct run *run)
 {
-	const char *who = run->target.is_script ? " nor any program that it started" : "";
+	const char *who = run->target.program.is_script ? " nor any program that it started" : "";
 
 	if (run->aftermath.processes > 0)
 		kp_say("%s used the GPU, but nothing was recorded; no trace was written",
@@ -115,6 +118,20 @@ static void say_nothing_recorded(const struct run *run)
 	else
 		kp_say("%s%s%s used the GPU: no CUDA initialisation was seen; no trace was written",
 		       *who ? "neither " : "", run->command, *who ? who : " never");
+	if (run->aftermath.processes == 0)
+		kp_untraced_say(run->recording.live);
+}
+
+/* Beside what was recorded: CMD and its children, where kprof could not see into them. */
+static void append_untraced(const struct run *run, pid_t pid)
+{
+	const struct kp_program *program = &run->target.program;
+
+	if (kp_program_reason(program->kind))
+		kp_live_list(run->recording.live, program->kind, run->target.path, (uint32_t)pid,
+			     (uint32_t)getpid());
+	if (kp_untraced_append(run->recording.live, run->recording.fd) != KP_OK)
+		kp_say("warning: programs that could not be traced are not listed in the trace");
 }
 
 /* What the header of the report does not say. */
@@ -191,7 +208,7 @@ static int launch(struct run *run)
 		.library = run->library,
 		.trace = run->recording.trace,
 		.live = run->recording.live_path,
-		.preload = kp_target_takes_preload(&run->target),
+		.preload = kp_program_takes_preload(run->target.program.kind),
 		.redact = run->settings->redact == KP_SWITCH_ON,
 	};
 	const char *explanation = kp_target_explain(&run->target);
@@ -207,6 +224,8 @@ static int launch(struct run *run)
 	if (launched.exec_error)
 		return refuse(run, launched.exec_error);
 	kp_aftermath_settle(run->recording.live, run->recording.fd, &run->aftermath);
+	if (trace_bytes(&run->recording) > 0)
+		append_untraced(run, launched.pid);
 	bool done = conclude(run);
 	return launched.exit_status || done ? launched.exit_status : KP_EXIT_FAILURE;
 }

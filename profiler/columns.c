@@ -285,7 +285,7 @@ void kp_table_print(FILE *file, const struct kp_table *table, const struct kp_vi
 	print_titles(file, &layout, table, view->colors);
 	for (size_t k = 0; k < table->row_count; k++) {
 		const struct kp_table_row *row = &table->rows[k];
-		bool heads = view->by == KP_BY_OPERATOR && row->depth == 0 &&
+		bool heads = view->by != KP_BY_KERNEL && row->depth == 0 &&
 			     table->kind == KP_TABLE_RANKING;
 		enum kp_style style = row->marked ? KP_STYLE_HOT
 				      : heads     ? KP_STYLE_STRONG

@@ -17,7 +17,7 @@
 #define MANY SIZE_MAX
 #define COMMAND_COUNT 7
 
-static const char *const by_names[] = {"operator", "kernel", NULL};
+static const char *const by_names[] = {"operator", "kernel", "process", NULL};
 static const char *const name_names[] = {"short", "full", "mangled", NULL};
 static const char *const color_names[] = {"auto", "always", "never", NULL};
 static const char *const switch_names[] = {"on", "off", NULL};
@@ -55,7 +55,9 @@ static const struct kp_option run_options[] = {
 };
 static const struct kp_option view_options[] = {
 	{.name = "by", .type = KP_OPTION_CHOICE, .offset = AT(by), .choices = by_names,
-	 .help = "Rank operators with their kernels beneath (the default), or kernels alone."},
+	 .help = "Rank operators with their kernels beneath (the default), or kernels alone; or put a "
+		 "table of the processes before the ranking: GPUs, kernels, times, and how each "
+		 "ended, or why nothing was recorded of it. CSV then holds the processes."},
 	{.name = "names", .type = KP_OPTION_CHOICE, .offset = AT(names), .choices = name_names,
 	 .help = "Kernel names: short (function and the template arguments that tell variants "
 		 "apart; the default), full (demangled) or mangled (as the driver has them)."},
@@ -207,6 +209,7 @@ static const char *const report_description[] = {
 static const struct kp_example report_examples[] = {
 	{"kprof report decode.kprof", "Print the ranking."},
 	{"kprof report --by kernel --top 20 rank*.kprof", "The 20 largest kernels of all ranks."},
+	{"kprof report --by process rank*.kprof", "The processes and ranks, then the ranking."},
 	{"kprof report -o hot.yaml decode.kprof", "Write the report as YAML."},
 	{0},
 };

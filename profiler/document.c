@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "profiler/fates.h"
 #include "profiler/fields.h"
 
 #define EMIT_FIELD(emit, record, RECORD, type, name)                                               \
@@ -92,6 +93,7 @@ static void emit_counts(struct kp_emit *emit, const struct kp_report *report)
 	kp_emit_count(emit, "records_unknown", counts->unknown_records);
 	kp_emit_count(emit, "nvtx_ranges", report->range_count);
 	kp_emit_count(emit, "processes_refused", counts->processes_refused);
+	kp_emit_count(emit, "processes_untraced", counts->processes_untraced);
 	kp_emit_count(emit, "processes_unfinished", counts->processes_unfinished);
 	kp_emit_map_end(emit);
 	kp_document_damage(emit, &counts->damage);
@@ -126,6 +128,20 @@ static void emit_processes(struct kp_emit *emit, const struct kp_report *report)
 		kp_document_process(emit, row->process);
 		kp_emit_count(emit, "kernels", row->kernels);
 		kp_emit_count(emit, "kernel_time_ns", row->kernel_ns);
+		kp_emit_count(emit, "busy_time_ns", row->busy_ns);
+		if (row->missing_known)
+			kp_emit_count(emit, "kernels_missing", row->missing);
+		else
+			kp_emit_null(emit, "kernels_missing");
+		kp_emit_string(emit, "fate", kp_fate_key(row->fate));
+		if (row->reason.length)
+			kp_emit_text(emit, "reason", row->reason);
+		else
+			kp_emit_null(emit, "reason");
+		kp_emit_list_begin(emit, "gpus");
+		for (size_t k = 0; k < row->gpu_count; k++)
+			kp_emit_count(emit, NULL, row->gpus[k]);
+		kp_emit_list_end(emit);
 		kp_document_counts(emit, &row->process->counts);
 		kp_emit_map_end(emit);
 	}

@@ -64,7 +64,7 @@ __attribute__((noreturn)) static void become(char **argv, const struct kp_target
 	} else {
 		sigaction(SIGCHLD, &inherited->child_action, NULL);
 		sigprocmask(SIG_SETMASK, &inherited->mask, NULL);
-		if (target->is_elf)
+		if (target->program.is_elf)
 			execv(path, argv);
 		else
 			execvp(path, argv); /* a text without «#!» goes to the shell */
@@ -140,6 +140,8 @@ enum kp_status kp_launch_run(char **argv, const struct kp_target *target,
 	int error = errno;
 	/* The program has the disposition that kprof had; kprof itself must outlive its readers. */
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	out->pid = pid;
 	if (pid > 0)
 		out->exit_status = wait_for(pid, &inherited, &witness);
 	kp_witness_stop(&witness);

@@ -9,19 +9,22 @@
 #define KP_PROFILER_LAUNCH_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "profiler/environment.h"
 #include "profiler/target.h"
 #include "trace/status.h"
 
 struct kp_launched {
+	pid_t pid;       /* of the program, which has ended */
 	int exit_status; /* as a shell has it: 128 + n where signal n ended the program */
 	int exec_error;  /* errno of a failed start; 0: it was started */
 };
 
 /*
  * Runs `argv` (ended by NULL) to its end. Errors: KP_IO (errno: no process could be made).
- * SIGPIPE is ignored in kprof from here on, since nothing may change the exit status any more.
+ * SIGPIPE and SIGXFSZ are ignored in kprof from here on, since nothing may change the exit status
+ * any more.
  */
 enum kp_status kp_launch_run(char **argv, const struct kp_target *target,
 			     const struct kp_environment *environment, struct kp_launched *out);

@@ -2,6 +2,7 @@
 #include "profiler/print.h"
 
 #include "profiler/document.h"
+#include "profiler/print_processes.h"
 #include "profiler/style.h"
 
 struct kp_view kp_view_of(const struct kp_settings *settings, FILE *file)
@@ -21,6 +22,7 @@ struct kp_report_options kp_view_analysis(const struct kp_settings *settings, en
 	return (struct kp_report_options){
 		.threshold_pct = settings->threshold_pct,
 		.busy_shares = settings->shares || format != KP_FORMAT_TEXT,
+		.process_times = settings->by == KP_BY_PROCESS || format != KP_FORMAT_TEXT,
 	};
 }
 
@@ -32,7 +34,8 @@ enum kp_status kp_print_report(FILE *file, const struct kp_report *report, enum 
 	case KP_FORMAT_JSON:
 		return kp_document_report(file, report, format);
 	case KP_FORMAT_CSV:
-		return kp_print_csv(file, report);
+		return view->by == KP_BY_PROCESS ? kp_print_processes_csv(file, report)
+						 : kp_print_csv(file, report);
 	case KP_FORMAT_TEXT:
 	case KP_FORMAT_COUNT:
 		break;

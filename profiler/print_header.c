@@ -47,19 +47,25 @@ static struct shown show(struct kp_text text)
 	return out;
 }
 
+/* Those that used CUDA. */
+static size_t traced_processes(const struct kp_report *report)
+{
+	return report->process_count - report->counts.processes_untraced;
+}
+
 static void print_command(FILE *file, const struct kp_report *report, const struct kp_view *view)
 {
 	for (size_t i = 0; i < report->process_count; i++) {
 		const struct kp_process_info *info = &report->processes[i].process->info;
-		if (!KP_HAS(info, PROCESS, command))
+		if (!KP_HAS(info, PROCESS, command) || KP_HAS(info, PROCESS, untraced))
 			continue;
 		fprintf(file, "%-*s", LABEL, "Command");
 		kp_text_fit(file, show(info->command).text, view->width - LABEL);
 		fputc('\n', file);
 		break;
 	}
-	if (report->process_count > 1)
-		line(file, view, KP_STYLE_PLAIN, "Processes", "%zu", report->process_count);
+	if (traced_processes(report) > 1)
+		line(file, view, KP_STYLE_PLAIN, "Processes", "%zu", traced_processes(report));
 }
 
 static void print_gpu(FILE *file, const struct kp_report *report, const struct kp_gpu_row *gpu,
@@ -179,13 +185,13 @@ static void print_refused(FILE *file, const struct kp_report *report, const stru
 
 	for (size_t i = 0; i < report->process_count && !reason; i++) {
 		const struct kp_process *process = report->processes[i].process;
-		if (!KP_HAS(&process->info, PROCESS, cupti_version) && process->note_count > 0)
+		if (report->processes[i].fate == KP_FATE_REFUSED && process->note_count > 0)
 			reason = &process->notes[0];
 	}
 	if (report->counts.processes_refused > 0)
 		line(file, view, KP_STYLE_WARNING, "Untraced",
 		     "%" PRIu32 " of %zu processes could not be traced: %s",
-		     report->counts.processes_refused, report->process_count,
+		     report->counts.processes_refused, traced_processes(report),
 		     reason && KP_HAS(reason, NOTE, text) ? show(reason->text).text
 							  : "kprof info says why");
 }
@@ -200,15 +206,9 @@ static uint64_t missing_launches(const struct kp_report *report, bool unfinished
 
 	for (size_t i = 0; i < report->process_count; i++) {
 		const struct kp_process_row *row = &report->processes[i];
-		const struct kp_counts *counts = &row->process->counts;
-		uint64_t explained = row->kernels;
-		if ((row->process->end.has == 0) != unfinished ||
-		    !KP_HAS(counts, COUNTS, kernels_issued))
-			continue;
-		if (!unfinished)
-			explained += counts->records_dropped + counts->kernels_unwritten;
-		if (counts->kernels_issued > explained)
-			missing += counts->kernels_issued - explained;
+
+		if ((row->process->end.has == 0) == unfinished)
+			missing += row->missing;
 	}
 	return missing;
 }
@@ -238,13 +238,13 @@ static void print_damage(FILE *file, const struct kp_report *report, const struc
 		line(file, view, KP_STYLE_WARNING, "Unfinished",
 		     "%" PRIu32 " of %zu processes killed or still running; %s launches that they "
 		     "issued are not in the trace",
-		     counts->processes_unfinished, report->process_count,
+		     counts->processes_unfinished, traced_processes(report),
 		     kp_human_count(missing).text);
 	else if (counts->processes_unfinished > 0)
 		line(file, view, KP_STYLE_WARNING, "Unfinished",
 		     "%" PRIu32
 		     " of %zu processes killed or still running; their last second may be missing",
-		     counts->processes_unfinished, report->process_count);
+		     counts->processes_unfinished, traced_processes(report));
 	if (absent > 0)
 		line(file, view, KP_STYLE_WARNING, "Missing",
 		     "%s launches were issued, but CUPTI delivered no record of them",

@@ -8,6 +8,7 @@
 #include "analyzers/demangle.h"
 #include "profiler/columns.h"
 #include "profiler/print.h"
+#include "profiler/print_processes.h"
 #include "profiler/text.h"
 #include "trace/arena.h"
 
@@ -200,6 +201,12 @@ enum kp_status kp_print_text(FILE *file, const struct kp_report *report, const s
 	if (status != KP_OK)
 		goto out;
 	kp_print_header(file, report, view);
+	if (view->by == KP_BY_PROCESS) {
+		fputc('\n', file);
+		status = kp_print_processes(file, report, view);
+	}
+	if (status != KP_OK)
+		goto out;
 	if (gathering.count > 0)
 		print_ranking(file, &gathering);
 	if (report->memop_count > 0)

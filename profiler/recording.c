@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,6 +78,18 @@ static int open_output(const char *path)
 	return -1;
 }
 
+/* Reserves the file's blocks. One that may not be so large gives an error, and no signal. */
+static int reserve(int fd)
+{
+	const struct sigaction ignore = {.sa_handler = SIG_IGN};
+	struct sigaction before;
+
+	sigaction(SIGXFSZ, &ignore, &before);
+	int error = posix_fallocate(fd, 0, sizeof(struct kp_live));
+	sigaction(SIGXFSZ, &before, NULL);
+	return error;
+}
+
 /*
  * The mapping's blocks are reserved, so that a full disk is noticed here and not by a program that
  * counts into a hole of the file.
@@ -89,7 +102,7 @@ static bool create_live(struct kp_recording *recording)
 		 (long)getpid());
 	unlink(path); /* of a kprof that was killed and had our number */
 	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	int error = fd < 0 ? errno : posix_fallocate(fd, 0, sizeof(struct kp_live));
+	int error = fd < 0 ? errno : reserve(fd);
 	void *mapping = MAP_FAILED;
 	if (error == 0) {
 		mapping = mmap(NULL, sizeof(struct kp_live), PROT_READ | PROT_WRITE, MAP_SHARED, fd,

@@ -21,7 +21,9 @@
 	F(10, TEXT, cupti_path)                                                                    \
 	F(11, TEXT, rank)            /* RANK, SLURM_PROCID, …: the first that is set */          \
 	F(12, TEXT, driver_name)     /* NVIDIA kernel driver release, as in 580.159.04 */          \
-	F(13, U64, process_start_ns) /* when the process itself started, on the trace's clock */
+	F(13, U64, process_start_ns) /* when the process itself started, on the trace's clock */   \
+	F(14, TEXT, local_rank)      /* LOCAL_RANK, SLURM_LOCALID, …: the first that is set */   \
+	F(15, U64, untraced) /* kprof cannot see into this program: how many processes ran it */
 
 #define KP_DEVICE_FIELDS(F)                                                                        \
 	F(1, U64, device) /* CUDA ordinal in this process */                                       \
@@ -66,6 +68,7 @@
 
 #define KP_END_FIELDS(F)                                                                           \
 	F(1, U64, end_ns) /* on the trace's clock */                                               \
-	F(2, U64, forced) /* 1: kernels were still running; their records are untimed */
+	F(2, U64, forced) /* 1: kernels were still running; their records are untimed */           \
+	F(3, U64, way)    /* enum kp_end_way */
 
 #endif

@@ -3,19 +3,28 @@
  *
  * It outlives a killed process, so that the launcher can say exactly what was lost. The launcher
  * creates the file (beside the trace), each process that uses CUDA takes a slot, and the launcher
- * reads all slots when the program has ended and removes the file. All counters are monotonic and
- * are written with relaxed atomics by the owner of the slot; `process` is written last when a slot
- * is taken (release), so a slot with process = 0 is free or being filled.
+ * reads all slots when the program has ended and removes the file; processes that outlive it go on
+ * with the mapping that they have. All counters are monotonic and are written with relaxed atomics
+ * by the owner of the slot; `process` is written last when a slot is taken (release), so a slot
+ * with process = 0 is free or being filled.
+ *
+ * Programs that were started and that kprof cannot see into stand in a list of their own, one entry
+ * a program file and kind, so that a script that starts thousands of them takes no slot.
  */
 #ifndef KP_TRACE_LIVE_H
 #define KP_TRACE_LIVE_H
 
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define KP_LIVE_MAGIC 0x314556494c50524bULL /* "KRPLIVE1" */
+#include "trace/program.h"
+
+#define KP_LIVE_MAGIC 0x324556494c50524bULL /* "KRPLIVE2" */
 #define KP_LIVE_SLOTS 2048
 #define KP_LIVE_MESSAGE_BYTES 384
+#define KP_LIVE_UNTRACED 128
+#define KP_LIVE_PROGRAM_BYTES 480
 
 enum kp_live_state {
 	KP_LIVE_FREE = 0,
@@ -38,13 +47,38 @@ struct kp_live_slot {
 	uint64_t reserved2[2];
 };
 
+enum kp_live_entry { KP_LIVE_ENTRY_FREE = 0, KP_LIVE_ENTRY_FILLING = 1, KP_LIVE_ENTRY_FILLED = 2 };
+
+/* A program that ran without kprof. What is not atomic is written while the entry is being filled.
+ */
+struct kp_live_untraced {
+	_Atomic uint32_t entry;   /* enum kp_live_entry */
+	uint32_t kind;            /* enum kp_program_kind */
+	uint32_t pid, parent_pid; /* of the first process that ran it */
+	_Atomic uint64_t times;   /* how many ran it; 0: none after all */
+	uint64_t reserved;
+	char program[KP_LIVE_PROGRAM_BYTES]; /* the file that was started, perhaps cut */
+};
+
 struct kp_live {
 	uint64_t magic;
 	_Atomic uint32_t slots_taken; /* may exceed KP_LIVE_SLOTS: then some processes have none */
-	uint32_t reserved[13];
+	_Atomic uint32_t untraced_unlisted; /* starts of programs that found no free entry */
+	uint32_t reserved[12];
 	struct kp_live_slot slots[KP_LIVE_SLOTS];
+	struct kp_live_untraced untraced[KP_LIVE_UNTRACED];
 };
 
 _Static_assert(sizeof(struct kp_live_slot) == 512, "slots are 512 bytes");
+_Static_assert(sizeof(struct kp_live_untraced) == 512, "entries are 512 bytes");
+
+/*
+ * Lists a start of such a program, or counts one more. Async-signal-safe; any number of processes
+ * at the same time.
+ */
+void kp_live_list(struct kp_live *live, enum kp_program_kind kind, const char *program,
+		  uint32_t pid, uint32_t parent_pid);
+/* Takes one start back. Async-signal-safe. */
+void kp_live_unlist(struct kp_live *live, enum kp_program_kind kind, const char *program);
 
 #endif

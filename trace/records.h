@@ -69,6 +69,13 @@ struct kp_end {
 #define KP_SET(record, RECORD, field, value)                                                       \
 	((record)->field = (value), (record)->has |= 1ULL << KP_##RECORD##_##field)
 
+enum kp_end_way {
+	KP_END_EXIT = 0,
+	KP_END_EXEC = 1, /* the process became another program */
+	KP_END_WITHDRAWN =
+		2 /* it did not, and goes on: the record before this one does not count */
+};
+
 enum kp_note_level { KP_NOTE_INFO = 0, KP_NOTE_WARNING = 1, KP_NOTE_ERROR = 2 };
 
 /*

@@ -265,6 +265,18 @@ static enum kp_status add_clock(struct kp_tables *tables, struct kp_process_tabl
 	return status;
 }
 
+/* An end that was withdrawn leaves none. */
+static enum kp_status set_end(struct kp_tables *tables, struct kp_process_tables *process,
+			      struct kp_cursor *payload)
+{
+	struct kp_end end = {0};
+	enum kp_status status = decode(tables, &kp_end_fieldset, payload, &end);
+
+	if (status == KP_OK)
+		process->view.end = end.way == KP_END_WITHDRAWN ? (struct kp_end){.has = 0} : end;
+	return status;
+}
+
 enum kp_status kp_tables_add(struct kp_tables *tables, const struct kp_chunk_header *header,
 			     struct kp_cursor *payload)
 {
@@ -287,7 +299,7 @@ enum kp_status kp_tables_add(struct kp_tables *tables, const struct kp_chunk_hea
 	case KP_CHUNK_NOTE:
 		return add_note(tables, process, payload);
 	case KP_CHUNK_END:
-		return decode(tables, &kp_end_fieldset, payload, &process->view.end);
+		return set_end(tables, process, payload);
 	case KP_CHUNK_STRINGS:
 		return add_strings(tables, process, header->record_count, payload);
 	case KP_CHUNK_CONFIGS:

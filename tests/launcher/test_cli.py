@@ -73,7 +73,8 @@ class Help(Case):
     def test_completion(self):
         self.assertEqual(self.complete("re"), ["record", "report"])
         self.assertEqual(self.complete("--quie"), ["--quiet"])
-        self.assertEqual(self.complete("report", "--by", ""), ["operator", "kernel"])
+        self.assertEqual(self.complete("report", "--by", ""),
+                         ["operator", "kernel", "process"])
         self.assertEqual(self.complete("report", "-f", "y"), ["yaml"])
         self.assertEqual(self.complete("help", "doc"), ["doctor"])
         self.assertEqual(sorted(self.complete("report", "--")),
