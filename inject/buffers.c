@@ -5,31 +5,21 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
+
+#include "inject/futex.h"
 
 static struct {
 	pthread_mutex_t lock;
-	pthread_cond_t filled_or_woken;
 	struct kp_filled *free; /* KP_BUFFER_KEEP at most */
 	struct kp_filled *cold; /* free too, but without memory behind them */
 	struct kp_filled *filled, **filled_end;
 	const uint8_t *all[KP_BUFFER_LIMIT]; /* each buffer that was ever allocated */
 	unsigned all_count;
 	unsigned allocated, lent, free_count;
-	bool woken, closed;
+	bool closed;
+	_Atomic uint32_t bell; /* rung when a buffer is filled, and by kp_buffers_wake */
+	uint32_t heard;        /* worker only: the bell as it last was */
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .filled_end = &pool.filled};
-
-static pthread_once_t pool_once = PTHREAD_ONCE_INIT;
-
-static void init_pool(void)
-{
-	pthread_condattr_t attributes;
-
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&pool.filled_or_woken, &attributes);
-	pthread_condattr_destroy(&attributes);
-}
 
 #define RECORDS_OFFSET 64
 #define MAPPED_BYTES (RECORDS_OFFSET + KP_BUFFER_BYTES)
@@ -100,38 +90,37 @@ void CUPTIAPI kp_buffers_complete(CUcontext context, uint32_t stream, uint8_t *b
 	filled = (struct kp_filled *)(buffer - RECORDS_OFFSET);
 	filled->valid_bytes = valid_bytes <= size ? valid_bytes : size;
 	filled->next = NULL;
-	pthread_once(&pool_once, init_pool);
 	pthread_mutex_lock(&pool.lock);
 	pool.lent--;
 	closed = pool.closed;
 	if (!closed) {
 		*pool.filled_end = filled;
 		pool.filled_end = &filled->next;
-		pthread_cond_signal(&pool.filled_or_woken);
 	}
 	pthread_mutex_unlock(&pool.lock);
 	if (closed)
 		kp_buffers_recycle(filled);
+	else
+		kp_futex_step(&pool.bell);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
 }
 
 struct kp_filled *kp_buffers_take(unsigned timeout_ms)
 {
+	uint64_t until_ns = now_ns() + timeout_ms * 1000000ULL;
 	struct kp_filled *taken;
-	struct timespec until;
 
-	pthread_once(&pool_once, init_pool);
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += timeout_ms / 1000;
-	until.tv_nsec += timeout_ms % 1000 * 1000000L;
-	if (until.tv_nsec >= 1000000000L) {
-		until.tv_sec++;
-		until.tv_nsec -= 1000000000L;
-	}
+	while (atomic_load(&pool.bell) == pool.heard && now_ns() < until_ns)
+		kp_futex_wait(&pool.bell, pool.heard, until_ns);
+	pool.heard = atomic_load(&pool.bell);
 	pthread_mutex_lock(&pool.lock);
-	while (!pool.filled && !pool.woken &&
-	       pthread_cond_timedwait(&pool.filled_or_woken, &pool.lock, &until) == 0)
-		;
-	pool.woken = false;
 	taken = pool.filled;
 	pool.filled = NULL;
 	pool.filled_end = &pool.filled;
@@ -171,11 +160,7 @@ void kp_buffers_recycle(struct kp_filled *filled)
 
 void kp_buffers_wake(void)
 {
-	pthread_once(&pool_once, init_pool);
-	pthread_mutex_lock(&pool.lock);
-	pool.woken = true;
-	pthread_cond_signal(&pool.filled_or_woken);
-	pthread_mutex_unlock(&pool.lock);
+	kp_futex_step(&pool.bell);
 }
 
 unsigned kp_buffers_lent(void)
@@ -204,4 +189,13 @@ void kp_buffers_close(void)
 	pthread_mutex_lock(&pool.lock);
 	pool.closed = true;
 	pthread_mutex_unlock(&pool.lock);
+}
+
+void kp_buffers_forget(void)
+{
+	pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+
+	memset(&pool, 0, sizeof(pool));
+	pool.lock = fresh;
+	pool.filled_end = &pool.filled;
 }

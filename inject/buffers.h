@@ -3,7 +3,8 @@
  *
  * A buffer is lent until CUPTI returns it; it is never reused before, and never freed. CUPTI asks
  * and returns from any thread, its own and the program's; the worker takes filled ones. The lock
- * guards two lists and is never held across a call out of this file.
+ * guards two lists and is never held across a call out of this file; the worker waits for a bell
+ * that is rung without it.
  */
 #ifndef KP_INJECT_BUFFERS_H
 #define KP_INJECT_BUFFERS_H
@@ -38,7 +39,7 @@ void CUPTIAPI kp_buffers_complete(CUcontext context, uint32_t stream, uint8_t *b
  */
 struct kp_filled *kp_buffers_take(unsigned timeout_ms);
 void kp_buffers_recycle(struct kp_filled *filled);
-/* Makes a waiting kp_buffers_take return at once. */
+/* Makes a waiting kp_buffers_take, or the next one, return at once. Async-signal-safe. */
 void kp_buffers_wake(void);
 /* How many CUPTI holds now. */
 unsigned kp_buffers_lent(void);
@@ -46,5 +47,7 @@ unsigned kp_buffers_lent(void);
 bool kp_buffers_own(const uint8_t *bytes);
 /* Nobody takes filled buffers any more: from now on they are free again at once. */
 void kp_buffers_close(void);
+/* In a forked child: an empty pool; takes no lock. */
+void kp_buffers_forget(void);
 
 #endif

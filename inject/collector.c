@@ -12,6 +12,7 @@
 #include "inject/buffers.h"
 #include "inject/cupti.h"
 #include "inject/driver.h"
+#include "inject/futex.h"
 #include "inject/nvtx.h"
 #include "inject/output.h"
 #include "inject/share.h"
@@ -46,12 +47,14 @@ static struct {
 	struct kp_counts counts; /* worker only */
 	bool dropped_known;
 	int64_t clock_offset_ns; /* realtime - monotonic, as last recorded */
+	bool noted;              /* worker only: the message is in the trace */
 	pthread_t worker;
-	pthread_mutex_t lock;
-	pthread_cond_t done_changed;
-	bool done; /* under lock */
-	_Atomic bool stop;
-} collector = {.lock = PTHREAD_MUTEX_INITIALIZER, .dropped_known = true};
+	/* Requests to the worker, counted, and its answers, which can be waited for. */
+	_Atomic uint32_t stop, stopped;
+	_Atomic uint32_t suspend, suspended;
+	_Atomic uint32_t resume;
+	uint32_t resumed; /* worker only */
+} collector = {.dropped_known = true};
 
 /* ---- what the launcher sees ---- */
 
@@ -192,21 +195,55 @@ static void explain_silence(struct kp_inject *inject)
 			    cupti->version, cupti->path);
 }
 
-static void end_trace(struct kp_inject *inject)
+static void end_trace(struct kp_inject *inject, enum kp_end_way way)
 {
 	struct kp_end end = {0};
 
+	KP_SET(&end, END, way, way);
 	KP_SET(&end, END, forced, flush_finally());
 	explain_silence(inject);
 	write_out(inject);
 	write_clock(true);
 	KP_SET(&end, END, end_ns, kp_clock_now());
 	write_counts(inject);
-	if (inject->slot->message[0])
+	if (inject->slot->message[0] && !collector.noted)
 		kp_writer_note(collector.writer, KP_NOTE_WARNING, inject->slot->message);
+	collector.noted = inject->slot->message[0] != '\0';
 	kp_writer_end(collector.writer, &end);
 	publish(inject);
 	atomic_store(&inject->slot->state, KP_LIVE_ENDED);
+}
+
+/* No thread that wanted to become another program did. */
+static void withdraw_end(struct kp_inject *inject)
+{
+	struct kp_end end = {0};
+
+	KP_SET(&end, END, way, KP_END_WITHDRAWN);
+	atomic_store(&inject->slot->state, KP_LIVE_RUNNING);
+	kp_writer_end(collector.writer, &end);
+}
+
+/* Sets an answer to the number of the request and wakes who waits for it. */
+static void answer(_Atomic uint32_t *word, uint32_t request)
+{
+	atomic_store(word, request - 1);
+	kp_futex_step(word);
+}
+
+static void look_at_requests(struct kp_inject *inject)
+{
+	uint32_t suspend = atomic_load(&collector.suspend);
+	uint32_t resume = atomic_load(&collector.resume);
+
+	if (suspend != atomic_load(&collector.suspended)) {
+		end_trace(inject, KP_END_EXEC);
+		answer(&collector.suspended, suspend);
+	}
+	if (resume != collector.resumed && resume == suspend) {
+		collector.resumed = resume;
+		withdraw_end(inject);
+	}
 }
 
 static void *work(void *context)
@@ -221,28 +258,21 @@ static void *work(void *context)
 			flush_periodically(inject);
 			last_ns = kp_clock_now();
 		}
+		look_at_requests(inject);
 	}
 	kp_share_worker(false);
-	end_trace(inject);
+	end_trace(inject, KP_END_EXIT);
 	kp_buffers_close();
-	pthread_mutex_lock(&collector.lock);
-	collector.done = true;
-	pthread_cond_broadcast(&collector.done_changed);
-	pthread_mutex_unlock(&collector.lock);
+	answer(&collector.stopped, 1);
 	return NULL;
 }
 
 /* The worker takes none of the program's signals. */
 static bool start_worker(struct kp_inject *inject)
 {
-	pthread_condattr_t clock;
 	sigset_t all, before;
 	int failed;
 
-	pthread_condattr_init(&clock);
-	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-	pthread_cond_init(&collector.done_changed, &clock);
-	pthread_condattr_destroy(&clock);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	kp_share_worker(true);
@@ -413,12 +443,15 @@ static void write_opening(struct kp_inject *inject, bool collecting)
 
 bool kp_collector_start(struct kp_inject *inject)
 {
+	struct kp_shield shield;
 	bool collecting;
 
 	if (!open_trace(inject))
 		return false;
 	collecting = find_cupti(inject);
+	kp_output_shield(&shield);
 	write_opening(inject, collecting);
+	kp_output_unshield(&shield);
 	if (!collecting)
 		return false;
 	collector.translator = kp_translator_create(&collector.cupti, collector.writer);
@@ -431,24 +464,51 @@ bool kp_collector_start(struct kp_inject *inject)
 	return false;
 }
 
+/* Waits for the answer to a request, as long as the program can be kept waiting. */
+static bool wait_for(struct kp_inject *inject, _Atomic uint32_t *word, uint32_t request)
+{
+	uint64_t until_ns = kp_clock_now() + KP_FINISH_LIMIT_MS * 1000000ULL;
+	uint32_t seen;
+
+	kp_buffers_wake();
+	while ((int32_t)((seen = atomic_load(word)) - request) < 0) {
+		if (kp_clock_now() >= until_ns) {
+			kp_live_tell(inject, "CUPTI did not give back its records in time at the "
+					     "end; the last ones are missing");
+			return false;
+		}
+		kp_futex_wait(word, seen, until_ns);
+	}
+	return true;
+}
+
 void kp_collector_finish(struct kp_inject *inject)
 {
-	struct timespec until;
-
-	if (!atomic_load(&inject->running) || getpid() != inject->pid)
+	if (!kp_inject_is_on(inject))
 		return;
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += KP_FINISH_LIMIT_MS / 1000;
-	atomic_store(&collector.stop, true);
+	atomic_store(&collector.stop, 1);
+	wait_for(inject, &collector.stopped, 1);
+}
+
+bool kp_collector_suspend(struct kp_inject *inject)
+{
+	if (!kp_inject_is_on(inject) || atomic_load(&collector.stop))
+		return false;
+	wait_for(inject, &collector.suspended, atomic_fetch_add(&collector.suspend, 1) + 1);
+	return true;
+}
+
+void kp_collector_resume(struct kp_inject *inject)
+{
+	(void)inject;
+	atomic_fetch_add(&collector.resume, 1);
 	kp_buffers_wake();
-	pthread_mutex_lock(&collector.lock);
-	while (!collector.done &&
-	       pthread_cond_timedwait(&collector.done_changed, &collector.lock, &until) == 0)
-		;
-	if (!collector.done)
-		kp_live_say(inject,
-			    "CUPTI did not give back its records within %d s at the end; the "
-			    "last ones are missing",
-			    KP_FINISH_LIMIT_MS / 1000);
-	pthread_mutex_unlock(&collector.lock);
+}
+
+void kp_collector_forget(void)
+{
+	kp_output_forget(&collector.output);
+	memset(&collector, 0, sizeof(collector));
+	collector.output.fd = -1;
+	collector.dropped_known = true;
 }

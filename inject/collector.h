@@ -18,9 +18,20 @@ bool kp_collector_start(struct kp_inject *inject);
 /*
  * Flushes CUPTI, writes all that came, and the end record; waits for that at most
  * KP_FINISH_LIMIT_MS, so that the program always gets to end. Safe to call more than once and from
- * any thread; does nothing in a forked child.
+ * any thread, in a signal handler too; does nothing in a forked child.
  */
 #define KP_FINISH_LIMIT_MS 5000
 void kp_collector_finish(struct kp_inject *inject);
+
+/*
+ * Before the process becomes another program: the same, but the collector goes on, in case that
+ * fails; then tell it by kp_collector_resume. Both are async-signal-safe. False: there is nothing
+ * to resume.
+ */
+bool kp_collector_suspend(struct kp_inject *inject);
+void kp_collector_resume(struct kp_inject *inject);
+
+/* In a forked child: as if it had never been started. */
+void kp_collector_forget(void);
 
 #endif

@@ -6,13 +6,18 @@
  * library). So programs that never use CUDA run as if it were not there.
  */
 #include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "inject/buffers.h"
 #include "inject/collector.h"
 #include "inject/hooks.h"
+#include "inject/nvtx.h"
+#include "inject/share.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 
@@ -22,6 +27,42 @@ static void at_end(void)
 {
 	kp_collector_finish(&kp_inject);
 }
+
+/* ---- processes ---- */
+
+bool kp_inject_is_on(const struct kp_inject *inject)
+{
+	return atomic_load(&inject->running) && inject->pid == getpid();
+}
+
+/* In the child of fork: nothing of the parent's goes on. If the driver lets the child use CUDA, it
+ * calls InitializeInjection anew. */
+static void begin_anew(void)
+{
+	atomic_store(&kp_inject.running, false);
+	kp_inject.pid = 0;
+	kp_collector_forget();
+	kp_buffers_forget();
+	kp_nvtx_forget();
+	kp_hooks_forget();
+	kp_hooks_graph_forget();
+	kp_share_forget();
+	kp_live_forget(&kp_inject);
+}
+
+static void watch(void)
+{
+	pthread_atfork(NULL, NULL, begin_anew);
+}
+
+void kp_inject_watch_forks(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, watch);
+}
+
+/* ---- the driver's door ---- */
 
 static uint64_t random_identity(void)
 {
@@ -45,29 +86,46 @@ static void start_chained(const char *path)
 		initialize();
 }
 
-/* Called by the CUDA driver; the result only tells it whether the injection worked. */
-int InitializeInjection(void)
+/* The handlers of exit; a forked child has its parent's. */
+static bool watch_end(void)
 {
-	struct kp_inject *inject = &kp_inject;
+	static bool watched;
 
-	if (atomic_load(&inject->running) && inject->pid == getpid())
-		return 1;
-	if (!kp_settings_read(&inject->settings))
-		return 1;
+	if (!watched)
+		watched = atexit(at_end) == 0 && at_quick_exit(at_end) == 0;
+	return watched;
+}
+
+static void start(struct kp_inject *inject)
+{
+	if (kp_inject_is_on(inject) || !kp_settings_read(&inject->settings))
+		return;
+	if (atomic_load(&inject->running))
+		begin_anew(); /* a child that was not made by fork */
+	kp_inject_watch_forks();
 	start_chained(inject->settings.chain_path);
 	inject->pid = getpid();
 	inject->process = random_identity();
 	kp_live_attach(inject);
 	if (!kp_collector_start(inject)) {
 		atomic_store(&inject->slot->state, KP_LIVE_DISABLED);
-		return 1;
+		return;
 	}
 	atomic_store(&inject->running, true);
 	kp_hooks_start(inject);
-	if (atexit(at_end) != 0 || at_quick_exit(at_end) != 0)
+	if (!watch_end())
 		kp_live_say(inject,
 			    "the end of the program cannot be seen: its last records may be "
 			    "missing");
+}
+
+/* Called by the CUDA driver; the result only tells it whether the injection worked. */
+int InitializeInjection(void)
+{
+	int error = errno;
+
+	start(&kp_inject);
+	errno = error;
 	return 1;
 }
 

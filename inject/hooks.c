@@ -259,3 +259,9 @@ void kp_hooks_lose_count(void)
 	if (slot)
 		atomic_store(&slot->issued_known, 0);
 }
+
+void kp_hooks_forget(void)
+{
+	atomic_store(&counting, NULL);
+	atomic_store(&kp_hooks_captures, 0);
+}

@@ -85,6 +85,9 @@ void *kp_hooks_lookup(void *handle, const char *name);
 void kp_hooks_issued(uint64_t kernels);
 /* From now on the count cannot be exact (a device-side graph, say): it is unknown. */
 void kp_hooks_lose_count(void);
+/* In a forked child: nothing is counted, no graph is known. */
+void kp_hooks_forget(void);
+void kp_hooks_graph_forget(void);
 /* How many stream captures are open, in all threads; launches into one run nothing. */
 extern _Atomic int kp_hooks_captures;
 

@@ -10,6 +10,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "inject/hooks.h"
 
@@ -90,6 +91,14 @@ static uint64_t recall(CUgraphExec graph)
 	}
 	pthread_mutex_unlock(&table.lock);
 	return kernels;
+}
+
+void kp_hooks_graph_forget(void)
+{
+	pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+
+	memset(&table, 0, sizeof(table));
+	table.lock = fresh;
 }
 
 /* ---- counting nodes ---- */

@@ -11,8 +11,7 @@
 
 static struct kp_live_slot private_slot;
 
-/* The mapping at the path; NULL where there is none of the right size and kind. */
-static struct kp_live *map_live(const char *path)
+struct kp_live *kp_live_map(const char *path)
 {
 	struct kp_live *live = MAP_FAILED;
 	struct stat about;
@@ -37,7 +36,7 @@ static struct kp_live *map_live(const char *path)
 
 void kp_live_attach(struct kp_inject *inject)
 {
-	struct kp_live *live = map_live(inject->settings.live_path);
+	struct kp_live *live = kp_live_map(inject->settings.live_path);
 	struct kp_live_slot *slot = &private_slot;
 
 	if (live) {
@@ -50,6 +49,20 @@ void kp_live_attach(struct kp_inject *inject)
 	atomic_store(&slot->state, KP_LIVE_RUNNING);
 	atomic_store_explicit(&slot->process, inject->process, memory_order_release);
 	inject->slot = slot;
+}
+
+void kp_live_forget(struct kp_inject *inject)
+{
+	memset(&private_slot, 0, sizeof(private_slot));
+	inject->slot = &private_slot;
+}
+
+void kp_live_tell(struct kp_inject *inject, const char *text)
+{
+	size_t length = strnlen(text, KP_LIVE_MESSAGE_BYTES - 1);
+
+	if (!inject->slot->message[0])
+		memcpy(inject->slot->message, text, length);
 }
 
 void kp_live_say(struct kp_inject *inject, const char *format, ...)

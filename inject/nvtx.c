@@ -2,8 +2,8 @@
  * The NVTX injection; see nvtx.h.
  *
  * A push reads the clock, interns the name under the lock and keeps the open range on the thread's
- * own stack; a pop puts the closed range into the queue. A forked child begins anew with an empty
- * state, because the lock may have been held by a thread that it does not have.
+ * own stack; a pop puts the closed range into the queue. A forked child keeps the names, and none
+ * of its parent's ranges.
  */
 #include "inject/nvtx.h"
 
@@ -49,6 +49,7 @@ static struct {
 	size_t started_count, started_capacity;
 	uint32_t *written; /* the writer's number of each name; worker only */
 	size_t written_count;
+	bool broken; /* forked in the middle of a change: names cannot be used */
 } nvtx = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static _Thread_local struct stack *own_stack;
@@ -96,7 +97,8 @@ static uint32_t intern(const char *name)
 	uint32_t number = NO_NAME;
 
 	pthread_mutex_lock(&nvtx.lock);
-	if (kp_intern_put(&nvtx.names, name, strnlen(name, NAME_MAX_BYTES), &number, NULL) != KP_OK)
+	if (nvtx.broken ||
+	    kp_intern_put(&nvtx.names, name, strnlen(name, NAME_MAX_BYTES), &number, NULL) != KP_OK)
 		number = NO_NAME;
 	pthread_mutex_unlock(&nvtx.lock);
 	return number;
@@ -165,7 +167,7 @@ static void finish_range(const struct open_range *range, uint32_t thread, uint32
 				  .depth = depth};
 
 	pthread_mutex_lock(&nvtx.lock);
-	if (range->domain == NO_NAME || range->name == NO_NAME ||
+	if (nvtx.broken || range->domain == NO_NAME || range->name == NO_NAME ||
 	    nvtx.closed_count >= KP_NVTX_LIMIT ||
 	    !grow((void **)&nvtx.closed, nvtx.closed_count, &nvtx.closed_capacity, sizeof(closed)))
 		nvtx.refused++;
@@ -221,8 +223,9 @@ static nvtxRangeId_t start(uint32_t domain, uint32_t name)
 	nvtxRangeId_t id = 0;
 
 	pthread_mutex_lock(&nvtx.lock);
-	if (nvtx.started_count < KP_NVTX_LIMIT && grow((void **)&nvtx.started, nvtx.started_count,
-						       &nvtx.started_capacity, sizeof(range))) {
+	if (!nvtx.broken && nvtx.started_count < KP_NVTX_LIMIT &&
+	    grow((void **)&nvtx.started, nvtx.started_count, &nvtx.started_capacity,
+		 sizeof(range))) {
 		nvtx.started[nvtx.started_count++] = range;
 		id = nvtx.started_count;
 	} else {
@@ -361,21 +364,35 @@ static const struct {
 #undef ENTRY
 };
 
-/* In a forked child: no lock is taken, what the parent had is left behind. */
-static void begin_anew(void)
+/*
+ * The program's handles are numbers of names, so the names stay. Where another thread was changing
+ * them, they cannot be trusted, and ranges are refused and counted.
+ */
+void kp_nvtx_forget(void)
 {
 	pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
 
-	memset(&nvtx, 0, sizeof(nvtx));
+	nvtx.broken = nvtx.broken || pthread_mutex_trylock(&nvtx.lock) != 0;
 	nvtx.lock = fresh;
-	if (own_stack)
+	nvtx.closed_count = nvtx.written_count = 0;
+	nvtx.refused = 0;
+	if (nvtx.broken) {
+		nvtx.closed = NULL;
+		nvtx.closed_capacity = 0;
+		nvtx.started_count = 0;
+	}
+	for (size_t i = 0; i < nvtx.started_count; i++)
+		nvtx.started[i].start_ns = 0;
+	if (own_stack) {
 		own_stack->count = 0;
+		own_stack->thread = (uint32_t)syscall(SYS_gettid);
+	}
 }
 
 static void prepare(void)
 {
 	pthread_key_create(&stack_key, free_stack);
-	pthread_atfork(NULL, NULL, begin_anew);
+	kp_inject_watch_forks();
 }
 
 /* NVTX calls this once for each module of the program that uses it, perhaps before CUDA. */
@@ -429,7 +446,8 @@ void kp_nvtx_drain(struct kp_writer *writer, struct kp_counts *counts)
 	size_t count;
 
 	pthread_mutex_lock(&nvtx.lock);
-	map_names(writer);
+	if (!nvtx.broken)
+		map_names(writer);
 	closed = nvtx.closed;
 	count = nvtx.closed_count;
 	nvtx.closed = NULL;

@@ -15,5 +15,7 @@
 
 /* Writes all closed ranges and counts them. Worker thread only. */
 void kp_nvtx_drain(struct kp_writer *writer, struct kp_counts *counts);
+/* In a forked child: no range of the parent's is left. */
+void kp_nvtx_forget(void);
 
 #endif

@@ -7,6 +7,7 @@
 #ifndef KP_INJECT_OUTPUT_H
 #define KP_INJECT_OUTPUT_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -21,5 +22,17 @@ struct kp_output {
 bool kp_output_open(struct kp_output *output, const char *path);
 /* Whether fd still is that file; reopens it if not. False with errno set where that fails. */
 bool kp_output_check(struct kp_output *output);
+/* In a forked child: closes the descriptor if it still is that file. Async-signal-safe. */
+void kp_output_forget(struct kp_output *output);
+
+/*
+ * Around writes on a thread of the program: a file that may not grow (RLIMIT_FSIZE) then gives an
+ * error and no signal. The worker thread blocks all signals anyway.
+ */
+struct kp_shield {
+	sigset_t mask, pending;
+};
+void kp_output_shield(struct kp_shield *shield);
+void kp_output_unshield(const struct kp_shield *shield);
 
 #endif

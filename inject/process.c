@@ -11,8 +11,12 @@
 
 #define COMMAND_MAX_BYTES 4096
 
+/* Of the launchers of distributed jobs; the first that is set counts. */
 static const char *const rank_variables[] = {
-	"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "LOCAL_RANK",
+	"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", NULL,
+};
+static const char *const local_rank_variables[] = {
+	"LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", NULL,
 };
 
 /* Reads a small file of /proc; returns its length, 0 on failure. A NUL follows. */
@@ -97,6 +101,27 @@ static bool driver_release(char out[64])
 	return false;
 }
 
+/* The first of the variables that is set; NULL: none is. */
+static const char *first_set(const char *const *variables)
+{
+	const char *value = NULL;
+
+	for (; *variables && (!value || !value[0]); variables++)
+		value = getenv(*variables);
+	return value && value[0] ? value : NULL;
+}
+
+static void describe_rank(struct kp_process_info *info)
+{
+	const char *rank = first_set(rank_variables);
+	const char *local_rank = first_set(local_rank_variables);
+
+	if (rank)
+		KP_SET(info, PROCESS, rank, keep(rank));
+	if (local_rank)
+		KP_SET(info, PROCESS, local_rank, keep(local_rank));
+}
+
 static void describe_place(struct kp_process_info *info)
 {
 	char host[256], executable[PATH_MAX];
@@ -109,12 +134,6 @@ static void describe_place(struct kp_process_info *info)
 	if (length > 0) {
 		executable[length] = '\0';
 		KP_SET(info, PROCESS, executable, keep(executable));
-	}
-	for (size_t i = 0; i < sizeof(rank_variables) / sizeof(rank_variables[0]); i++) {
-		const char *rank = getenv(rank_variables[i]);
-
-		if (rank && rank[0] && !KP_HAS(info, PROCESS, rank))
-			KP_SET(info, PROCESS, rank, keep(rank));
 	}
 }
 
@@ -133,4 +152,5 @@ void kp_process_describe(const struct kp_settings *settings, struct kp_process_i
 	if (driver_release(release))
 		KP_SET(info, PROCESS, driver_name, keep(release));
 	describe_place(info);
+	describe_rank(info);
 }

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -384,4 +385,18 @@ CUptiResult kp_share_finalize(void)
 	if (subscriber)
 		share.cupti->Unsubscribe(subscriber);
 	return CUPTI_SUCCESS;
+}
+
+void kp_share_forget(void)
+{
+	const pthread_once_t once = PTHREAD_ONCE_INIT;
+	pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+
+	memset(&share, 0, sizeof(share));
+	share.lock = fresh;
+	share_once = once;
+	kp_share_attributes_after_fork();
+	kp_share_buffers_forget();
+	kp_share_clock_forget();
+	kp_deliver_after_fork();
 }

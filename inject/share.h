@@ -77,4 +77,7 @@ CUptiResult kp_share_client_flush(uint32_t flag);
 CUptiResult kp_share_client_dropped(CUcontext context, uint32_t stream, size_t *dropped);
 CUptiResult kp_share_finalize(void);
 
+/* In a forked child: no other client is known, and no lock is held. */
+void kp_share_forget(void);
+
 #endif

@@ -88,3 +88,11 @@ void kp_share_attributes_forget(void)
 	memset(attributes.of, 0, sizeof(attributes.of));
 	pthread_mutex_unlock(&attributes.lock);
 }
+
+void kp_share_attributes_after_fork(void)
+{
+	pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+
+	memset(&attributes, 0, sizeof(attributes));
+	attributes.lock = fresh;
+}

@@ -19,4 +19,7 @@ CUptiResult kp_share_attributes_get(CUpti_ActivityAttribute attribute, size_t *b
 				    kp_attribute_function get);
 void kp_share_attributes_forget(void);
 
+/* In a forked child; see kp_share_forget. */
+void kp_share_attributes_after_fork(void);
+
 #endif

@@ -205,3 +205,11 @@ bool kp_share_buffers_have(bool asked)
 	pthread_mutex_unlock(&client.lock);
 	return have;
 }
+
+void kp_share_buffers_forget(void)
+{
+	pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+
+	memset(&client, 0, sizeof(client));
+	client.lock = fresh;
+}

@@ -44,4 +44,7 @@ void kp_share_buffers_prepare(void);
 /* Whether there is a buffer of the client's; with `asked`, or one that it is being asked for. */
 bool kp_share_buffers_have(bool asked);
 
+/* In a forked child; see kp_share_forget. */
+void kp_share_buffers_forget(void);
+
 #endif

@@ -152,3 +152,11 @@ uint64_t kp_clock_map_convert(const struct kp_clock_map *map, uint64_t ours)
 	}
 	return from->theirs + (uint64_t)(int64_t)((double)(int64_t)(ours - from->ours) * rate);
 }
+
+void kp_share_clock_forget(void)
+{
+	pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+
+	memset(&clocks, 0, sizeof(clocks));
+	clocks.lock = fresh;
+}

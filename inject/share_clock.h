@@ -43,4 +43,7 @@ void kp_clock_map_add(struct kp_clock_map *map, struct kp_clock_point point);
 /* A time of ours as theirs. 0 (unknown) and what no clock can say stay as they are. */
 uint64_t kp_clock_map_convert(const struct kp_clock_map *map, uint64_t ours);
 
+/* In a forked child; see kp_share_forget. */
+void kp_share_clock_forget(void);
+
 #endif

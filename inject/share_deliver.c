@@ -239,3 +239,13 @@ void kp_deliver_wait(unsigned limit_s)
 		;
 	pthread_mutex_unlock(&deliver.lock);
 }
+
+void kp_deliver_after_fork(void)
+{
+	const pthread_once_t once = PTHREAD_ONCE_INIT;
+	pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+
+	memset(&deliver, 0, sizeof(deliver));
+	deliver.lock = fresh;
+	condition_once = once;
+}

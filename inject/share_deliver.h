@@ -37,4 +37,7 @@ void kp_deliver_enter(void);
 void kp_deliver_leave(void);
 void kp_deliver_wait(unsigned limit_s);
 
+/* In a forked child; see kp_share_forget. */
+void kp_deliver_after_fork(void);
+
 #endif

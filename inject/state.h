@@ -5,6 +5,10 @@
  * program's streams; on trouble the collector turns itself off, counts what it missed and leaves
  * one line in the live mapping and in the trace. Nothing but kp_settings_read runs before the
  * program's first CUDA call. No lock is held while CUPTI, the driver or the loader is called.
+ *
+ * A forked child begins anew: each file with state has a kp_<file>_forget, and the one handler of
+ * pthread_atfork calls them all. They take no lock, call no CUPTI and free nothing, because the
+ * child has one thread and what the others held is held for ever.
  */
 #ifndef KP_INJECT_STATE_H
 #define KP_INJECT_STATE_H
@@ -39,11 +43,24 @@ extern struct kp_inject kp_inject;
 /* Reads the environment. False where kprof did not start this program. */
 bool kp_settings_read(struct kp_settings *out);
 
+/* The mapping at the path; NULL where there is none of the right size and kind. Async-signal-safe.
+ */
+struct kp_live *kp_live_map(const char *path);
 /* Takes a slot of the live mapping, or a private one. */
 void kp_live_attach(struct kp_inject *inject);
+/* In a forked child: the slot is the parent's. */
+void kp_live_forget(struct kp_inject *inject);
 /* Leaves one line for the launcher to print; the first one stays. */
 __attribute__((format(printf, 2, 3))) void kp_live_say(struct kp_inject *inject, const char *format,
 						       ...);
+
+/* The same for a finished text. Async-signal-safe. */
+void kp_live_tell(struct kp_inject *inject, const char *text);
+
+/* Whether the collector runs, and in this process. Async-signal-safe; false after vfork. */
+bool kp_inject_is_on(const struct kp_inject *inject);
+/* From now on a forked child begins anew. */
+void kp_inject_watch_forks(void);
 
 /* Facts of this process for the trace; texts are allocated once and live as long as the process. */
 void kp_process_describe(const struct kp_settings *settings, struct kp_process_info *info);
