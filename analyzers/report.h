@@ -26,6 +26,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyzers/report_process.h"
 #include "trace/reader.h"
 #include "trace/status.h"
 
@@ -81,30 +82,6 @@ struct kp_gpu_row {
 	uint64_t kernels;
 	uint64_t kernel_ns, busy_ns, span_ns;
 	uint64_t first_ns, last_ns; /* of the span, on the trace's clock; 0: nothing was timed */
-};
-
-enum kp_process_fate {
-	KP_FATE_ENDED,       /* in an orderly way */
-	KP_FATE_ENDED_EARLY, /* likewise, while kernels were still running */
-	KP_FATE_REPLACED,    /* it became another program, which may have a row of its own */
-	KP_FATE_KILLED,      /* no end record, and the launcher saw it dead */
-	KP_FATE_UNFINISHED,  /* no end record, and nobody saw it dead: killed, or still running */
-	KP_FATE_REFUSED,     /* it used CUDA, but nothing could be collected: see reason */
-	KP_FATE_UNTRACED,    /* a program that kprof cannot see into: see reason */
-	KP_FATE_COUNT
-};
-
-struct kp_process_row {
-	const struct kp_process *process; /* borrowed from the reader */
-	uint64_t kernels, kernel_ns;
-	uint64_t busy_ns; /* in which any of its kernels ran, added over GPUs; see process_times */
-	uint64_t missing; /* launches that it issued, and that neither the trace nor a count of
-			     losses has */
-	bool missing_known;
-	enum kp_process_fate fate;
-	struct kp_text reason; /* of refused and untraced ones; else empty */
-	const uint32_t *gpus;  /* that it used: indices into the report's gpus */
-	size_t gpu_count;
 };
 
 struct kp_report_options {

@@ -72,9 +72,22 @@ static void wait_for_stragglers(const struct kp_live *live)
 	}
 }
 
-/* Appends what a killed process had counted: exact, since counting does not wait for writing. */
-static enum kp_status append_counts(const struct kp_live_slot *slot, int fd)
+static void put_message(struct kp_writer *writer, const struct kp_live_slot *slot)
 {
+	char message[KP_LIVE_MESSAGE_BYTES] = "";
+
+	memcpy(message, slot->message, sizeof message - 1);
+	if (message[0])
+		kp_writer_note(writer, KP_NOTE_WARNING, message);
+}
+
+/*
+ * Appends what a process had counted and could not write: exact, since counting does not wait for
+ * writing. `ended`: it did end, and only its file took no more.
+ */
+static enum kp_status append_counts(const struct kp_live_slot *slot, int fd, bool ended)
+{
+	struct kp_end end = {0};
 	uint64_t recorded = counter(&slot->kernels_recorded);
 	uint64_t written = counter(&slot->kernels_written);
 	uint64_t write_errno = counter(&slot->write_errno);
@@ -91,8 +104,7 @@ static enum kp_status append_counts(const struct kp_live_slot *slot, int fd)
 			KP_SET(&counts, COUNTS, field, value);                                     \
 	} while (0)
 	if (counter(&slot->issued_known))
-		if (counter(&slot->issued_known))
-			COPY(kernels_issued);
+		COPY(kernels_issued);
 	COPY(kernels_recorded);
 	COPY(records_dropped);
 	COPY(kernels_invalid);
@@ -103,7 +115,11 @@ static enum kp_status append_counts(const struct kp_live_slot *slot, int fd)
 		       recorded > written ? recorded - written : 0);
 	if (write_errno != 0)
 		KP_SET(&counts, COUNTS, write_errno, write_errno);
+	put_message(writer, slot);
 	status = kp_writer_counts(writer, &counts);
+	KP_SET(&end, END, way, KP_END_EXIT);
+	if (ended && status == KP_OK)
+		status = kp_writer_end(writer, &end);
 	kp_writer_destroy(writer);
 	return status;
 }
@@ -155,18 +171,19 @@ static void print_messages(const struct kp_live *live)
 static void settle_slot(const struct kp_live_slot *slot, int fd, struct kp_aftermath *out)
 {
 	enum kp_live_state state = state_of(slot);
-	bool running = state != KP_LIVE_ENDED && is_running(slot->pid);
+	bool ended = state == KP_LIVE_ENDED;
+	bool running = !ended && is_running(slot->pid);
 
 	out->processes++;
 	out->silenced += state == KP_LIVE_DISABLED;
-	if (state == KP_LIVE_ENDED)
+	if (ended && counter(&slot->write_errno) == 0)
 		return;
 	out->running += running && state == KP_LIVE_RUNNING;
 	/* One that never recorded has nothing to be counted. */
 	if (running || (state == KP_LIVE_DISABLED && counter(&slot->kernels_recorded) == 0))
 		return;
 	out->killed += state == KP_LIVE_RUNNING;
-	enum kp_status status = append_counts(slot, fd);
+	enum kp_status status = append_counts(slot, fd, ended);
 	if (status != KP_OK)
 		kp_say("warning: process %" PRIu32
 		       ": its counts could not be appended to the trace: %s",

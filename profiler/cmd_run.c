@@ -13,6 +13,7 @@
 
 #include "profiler/aftermath.h"
 #include "profiler/commands.h"
+#include "profiler/followers.h"
 #include "profiler/humanise.h"
 #include "profiler/launch.h"
 #include "profiler/library.h"
@@ -106,7 +107,14 @@ static void say_nothing_recorded(const struct run *run)
 {
 	const char *who = run->target.program.is_script ? " nor any program that it started" : "";
 
-	if (run->aftermath.processes > 0)
+	size_t followers = kp_followers_count(run->recording.live_path);
+
+	if (followers > 0)
+		kp_say("%s did not use the GPU, but %zu process%s that it started still run%s: if "
+		       "one uses the GPU, its trace goes to %s",
+		       run->command, followers, followers == 1 ? "" : "es",
+		       followers == 1 ? "s" : "", trace_name(run));
+	else if (run->aftermath.processes > 0)
 		kp_say("%s used the GPU, but nothing was recorded; no trace was written",
 		       run->command);
 	else if (kp_target_explain(&run->target))

@@ -96,10 +96,14 @@ static const char *ending(const struct kp_process *process)
 {
 	const struct kp_end *end = &process->end;
 
+	if (KP_HAS(&process->info, PROCESS, untraced))
+		return "unknown: it was not traced";
 	if (end->has == 0)
 		return "not in an orderly way: killed, or still running";
 	if (KP_HAS(end, END, forced) && end->forced)
 		return "orderly, but with kernels still running";
+	if (KP_HAS(end, END, way) && end->way == KP_END_EXEC)
+		return "it became another program";
 	return "orderly";
 }
 
@@ -120,6 +124,10 @@ static void print_process(FILE *file, const struct kp_process *process,
 	KP_PROCESS_FIELDS(FIELD)
 #undef FIELD
 	print_value(file, 2, "ended", ending(process));
+	if (KP_HAS(info, PROCESS, untraced)) {
+		print_notes(file, process);
+		return;
+	}
 	print_tally(file, 2, tally);
 	if (tally->last_ns)
 		print_value(
