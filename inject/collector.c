@@ -249,14 +249,17 @@ static void look_at_requests(struct kp_inject *inject)
 static void *work(void *context)
 {
 	struct kp_inject *inject = context;
-	uint64_t last_ns = kp_clock_now();
+	uint64_t next_ns = kp_clock_now() + FLUSH_PERIOD_NS;
 
 	while (!atomic_load(&collector.stop)) {
+		uint64_t now_ns = kp_clock_now();
+		uint64_t left_ms = now_ns < next_ns ? (next_ns - now_ns) / 1000000U + 1 : 0;
+
 		kp_share_serve();
-		translate_all(kp_buffers_take(WAKE_MS));
-		if (kp_clock_now() - last_ns >= FLUSH_PERIOD_NS) {
+		translate_all(kp_buffers_take(left_ms < WAKE_MS ? (unsigned)left_ms : WAKE_MS));
+		if (kp_clock_now() >= next_ns) {
 			flush_periodically(inject);
-			last_ns = kp_clock_now();
+			next_ns = kp_clock_now() + FLUSH_PERIOD_NS;
 		}
 		look_at_requests(inject);
 	}

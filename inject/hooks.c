@@ -232,10 +232,25 @@ void *kp_hooks_driver_symbol(const char *name)
 
 /* ---- counting ---- */
 
+/* The loader lists modules in the order in which it looks for symbols in them. */
+static int find_first_dlsym(struct dl_phdr_info *info, size_t size, void *first)
+{
+	struct kp_module module;
+
+	(void)size;
+	if (kp_module_describe(info, &module))
+		*(void **)first = kp_module_find(&module, "dlsym");
+	return *(void **)first != NULL;
+}
+
 void kp_hooks_start(struct kp_inject *inject)
 {
-	bool preloaded = kp_loader_dlsym()(RTLD_DEFAULT, "dlsym") == (void *)dlsym;
+	void *first = NULL;
+	bool preloaded;
 
+	/* Not asked of dlsym, which would look in this library first: it is linked -Bsymbolic. */
+	kp_loader_iterate(find_first_dlsym, &first);
+	preloaded = first == (void *)dlsym;
 	kp_loader_iterate(find_libcuda, NULL);
 	if (!preloaded || !atomic_load(&kp_hook_real[KP_HOOK_cuLaunchKernel]))
 		return;

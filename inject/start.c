@@ -142,6 +142,7 @@ static void look_at_fd(int fd, struct finding *out)
 {
 	char path[32] = "/proc/self/fd/", digits[12];
 	size_t count = 0, at = strlen(path);
+	ssize_t length;
 
 	if (fd < 0)
 		return;
@@ -151,6 +152,9 @@ static void look_at_fd(int fd, struct finding *out)
 		path[at++] = digits[--count];
 	path[at] = '\0';
 	look_at(path, out);
+	length = readlink(path, out->path, sizeof(out->path) - 1);
+	if (length > 0)
+		out->path[length] = '\0';
 }
 
 static void inspect(const struct kp_start *start, struct finding *out)
