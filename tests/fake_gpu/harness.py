@@ -22,6 +22,10 @@ class Failure(Exception):
     """An expectation that does not hold."""
 
 
+class Skip(Exception):
+    """This machine cannot show it."""
+
+
 def require(holds, what):
     if not holds:
         raise Failure(what)
@@ -42,6 +46,12 @@ class Ledger:
 
     def __init__(self, path):
         self.path = path
+
+    def create(self):
+        """Of full size, so that a program that may write nothing can still count."""
+        if not os.path.exists(self.path):
+            with open(self.path, "wb") as ledger:
+                ledger.write(bytes(8 * len(ledger_rows())))
 
     def read(self):
         rows = ledger_rows()
@@ -113,21 +123,30 @@ class Place:
         environment["LC_ALL"] = "C.UTF-8"
         if traced:
             environment["KP_FAKE_LEDGER"] = self.ledger.path
+            self.ledger.create()
         for key, value in scenario.env.items():
             environment[key] = value.format(fakes=self.fakes, directory=self.directory)
         return environment
 
+    def write_script(self, name, text):
+        path = os.path.join(self.directory, name)
+        with open(path, "w", encoding="utf-8") as script:
+            script.write(self.fill(text))
+        os.chmod(path, 0o755)
+        return path
+
+    def fill(self, text):
+        """A text of a scenario with the places that it names."""
+        return text.replace("{fakes}", self.fakes).replace("{directory}", self.directory)
+
     def command(self, scenario):
-        """The program of a scenario, a script written first where it is one."""
+        """The program of a scenario, scripts written first."""
+        for name, text in scenario.files.items():
+            self.write_script(name, text)
         if scenario.script:
-            path = os.path.join(self.directory, "script")
-            with open(path, "w", encoding="utf-8") as script:
-                script.write(scenario.script.format(fakes=self.fakes))
-            os.chmod(path, 0o755)
-            return [path]
+            return [self.write_script("script", scenario.script)]
         program = os.path.join(self.fakes, scenario.program)
-        return [program] + [argument if isinstance(argument, bytes)
-                            else argument.replace("{fakes}", self.fakes)
+        return [program] + [argument if isinstance(argument, bytes) else self.fill(argument)
                             for argument in scenario.args]
 
     def run(self, command, environment):
@@ -217,6 +236,8 @@ class Run:
 
 def run_scenario(scenario, build):
     """Raises Failure where an expectation does not hold."""
+    if scenario.root and os.geteuid() != 0:
+        raise Skip("needs root")
     with tempfile.TemporaryDirectory(prefix="kprof-fake-") as directory:
         place = Place(build, directory)
         if scenario.play:

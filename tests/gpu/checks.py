@@ -8,6 +8,7 @@ what they compare.
 import argparse
 import datetime
 import os
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -131,6 +132,101 @@ def killed(bench):
     require(seen.kernels > 0, "nothing survived in the trace")
     require(seen.unfinished == 1, f"{seen.unfinished} processes reported as unfinished, not 1")
     return f"status 137, {seen.kernels} launches survived"
+
+
+def kills(bench):
+    """50 SIGKILLs at random moments: every trace is readable, and says exactly what it lacks."""
+    moments = random.Random(50)
+    early, worst, seen_any = 0, 0.0, 0
+    for _ in range(50):
+        argv = ["timeout", "--signal=KILL", f"{moments.uniform(0.3, 4.0):.2f}",
+                sample(bench, "llm_decode"), *SMALL, "--steps", "1000000"]
+        _, trace = record(bench, argv, status=137)
+        if not trace.exists():
+            early += 1  # before CUDA
+            continue
+        row, = report(bench, trace).traced
+        issued, kernels, missing = (row["counts"]["kernels_issued"], row["kernels"],
+                                    row["kernels_missing"])
+        require(row["fate"] == "killed", f"the process is called {row['fate']}")
+        require(issued is not None and missing == max(0, issued - kernels),
+                f"{issued} issued, {kernels} recorded, {missing} said to be missing")
+        seen_any += kernels > 0
+        worst = max(worst, missing / issued if issued else 0.0)
+    require(early < 40 and seen_any > 0, f"{early} of 50 were killed before CUDA: too early")
+    return f"{50 - early} traces, {seen_any} with kernels, at worst {100 * worst:.0f} % missing"
+
+
+WORKERS = """
+import multiprocessing, sys, torch
+def work(count):
+    x = torch.ones(1024, device="cuda")
+    for _ in range(count):
+        x = x + 1
+    torch.cuda.synchronize()
+if __name__ == "__main__":
+    context = multiprocessing.get_context(sys.argv[1])
+    workers = [context.Process(target=work, args=(count,)) for count in (100, 200)]
+    [worker.start() for worker in workers]
+    [worker.join() for worker in workers]
+    sys.exit(any(worker.exitcode for worker in workers))
+"""
+
+
+def workers(method):
+    """Python's multiprocessing: each worker that used the GPU is a process of the report."""
+    def check(bench):
+        need_torch(bench)
+        script = bench.folder / "workers.py"
+        script.write_text(WORKERS)
+        _, trace = record(bench, [sys.executable, script, method])
+        rows = sorted(report(bench, trace).traced, key=lambda row: row["kernels"])
+        counts = [row["kernels"] for row in rows]
+        require(len(rows) == 2 and 100 <= counts[0] <= 110 and 200 <= counts[1] <= 210,
+                f"kernels of the workers: {counts}")
+        require(all(row["fate"] == "ended" for row in rows), "one did not end")
+        require(all(row["kernels"] == row["counts"]["kernels_issued"] for row in rows),
+                "recorded and issued differ")
+        return f"{len(rows)} workers, {counts} kernels"
+    return check
+
+
+SUCCESSOR = """
+import os, sys, torch
+x = torch.ones(1024, device="cuda")
+for _ in range(100):
+    x = x + 1
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+def successor(bench):
+    """A process that becomes another program loses nothing of what it launched."""
+    need_torch(bench)
+    script = bench.folder / "successor.py"
+    script.write_text(SUCCESSOR)
+    ran, trace = record(bench, [sys.executable, script, sample(bench, "llm_decode"), *EXACT])
+    first, second = report(bench, trace).traced
+    require((first["fate"], second["fate"]) == ("replaced", "ended"),
+            f"fates {first['fate']}, {second['fate']}")
+    require(first["kernels"] == first["counts"]["kernels_issued"] and first["kernels"] >= 100,
+            f"{first['kernels']} of {first['counts']['kernels_issued']} kernels before the exec")
+    require(second["kernels"] == ran.number("kernel_launches"), "kernels after the exec")
+    return f"{first['kernels']} kernels, then {second['kernels']}"
+
+
+def forked_child(bench):
+    """A child that is forked when CUDA is up: it ends well, and is no process of the trace."""
+    need_torch(bench)
+    script = ("import os, torch; x = torch.ones(9, device='cuda') + 1; torch.cuda.synchronize()\n"
+              "pid = os.fork()\n"
+              "if pid == 0: os._exit(6)\n"
+              "print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), float(x.sum()))")
+    ran, trace = record(bench, [sys.executable, "-c", script])
+    require(ran.text() == "6 18.0\n", f"output {ran.text()!r}")
+    rows = report(bench, trace).traced
+    require(len(rows) == 1 and rows[0]["fate"] == "ended", f"{len(rows)} processes")
+    return f"{rows[0]['kernels']} kernels, once"
 
 
 def preload(bench):
@@ -325,6 +421,12 @@ CHECKS = [
     *transparent_rows(),
     Check("exit-status", 180, exit_status, "exit status with and without kprof, signals included"),
     Check("killed", 120, killed, "the trace of a killed program is readable and says so"),
+    Check("kills", 600, kills, "50 SIGKILLs at random moments: readable, and the loss is exact"),
+    *[Check(f"workers-{method}", 180, workers(method),
+            f"multiprocessing, {method}: every worker's kernels = issued")
+      for method in ("fork", "spawn")],
+    Check("successor", 240, successor, "nothing is lost when a process becomes another program"),
+    Check("forked-child", 120, forked_child, "a child forked under CUDA ends well and adds nothing"),
     Check("preload", 180, preload, "the user's LD_PRELOAD is kept"),
     Check("spin", 180, spin_times, "durations against the GPU's own timer: 100 ns"),
     Check("graph-time", 180, graph_times, "a serial graph against events around it: 1 %"),

@@ -24,7 +24,7 @@ class Report:
     @property
     def issued(self):
         """Launches seen on their way to the driver; None: not counted."""
-        issued = [process["counts"]["kernels_issued"] for process in self.document["processes"]]
+        issued = [process["counts"]["kernels_issued"] for process in self.traced]
         return None if None in issued else sum(issued)
 
     @property
@@ -34,6 +34,11 @@ class Report:
     @property
     def unfinished(self):
         return self.document["counts"]["processes_unfinished"]
+
+    @property
+    def traced(self):
+        """The processes that used CUDA."""
+        return [row for row in self.document["processes"] if row.get("untraced") is None]
 
     @property
     def span_ns(self):

@@ -24,7 +24,8 @@ static void open_ledger(void)
 	if (!path || !*path)
 		return;
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-	if (fd < 0 || ftruncate(fd, (off_t)LEDGER_BYTES) != 0) {
+	if (fd < 0 || (lseek(fd, 0, SEEK_END) < (off_t)LEDGER_BYTES &&
+		       ftruncate(fd, (off_t)LEDGER_BYTES) != 0)) {
 		fprintf(stderr, "fake GPU: cannot use the ledger %s\n", path);
 		abort();
 	}
@@ -35,6 +36,12 @@ static void open_ledger(void)
 		abort();
 	}
 	counters = map;
+}
+
+/* At once: later the program may have left the place, or may not write any more. */
+__attribute__((constructor)) static void open_early(void)
+{
+	pthread_once(&ledger_once, open_ledger);
 }
 
 void kp_fake_count(enum kp_fake_counter counter, uint64_t amount)

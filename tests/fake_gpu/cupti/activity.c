@@ -302,3 +302,13 @@ KP_FAKE_EXPORT CUptiResult cuptiFinalize(void)
 	kp_fake_buffers_register(NULL, NULL);
 	return CUPTI_SUCCESS;
 }
+
+void kp_fake_activity_forget(void)
+{
+	const pthread_once_t fresh = PTHREAD_ONCE_INIT;
+
+	atomic_store(&kernels_enabled, false);
+	atomic_store(&copies_enabled, false);
+	atomic_store(&sets_enabled, false);
+	start_once = fresh;
+}

@@ -364,3 +364,20 @@ void kp_fake_buffers_wait(uint32_t period_ms)
 	pthread_cond_timedwait(&became_full, &lock, &until);
 	pthread_mutex_unlock(&lock);
 }
+
+void kp_fake_buffers_forget(void)
+{
+	const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+
+	lock = fresh;
+	init_conditions();
+	request_callback = NULL;
+	complete_callback = NULL;
+	buffers = open_buffer = NULL;
+	buffers_end = &buffers;
+	pendings = NULL;
+	pendings_end = &pendings;
+	dropped = 0;
+	expect_zero = false;
+	delivering = 0;
+}

@@ -47,5 +47,7 @@ void kp_fake_buffers_wait(uint32_t period_ms);
 void kp_fake_buffers_drop(void);
 /* How many records have been dropped since the last call. */
 size_t kp_fake_buffers_take_dropped(void);
+/* In a forked child that may begin anew: there are none. */
+void kp_fake_buffers_forget(void);
 
 #endif

@@ -11,7 +11,9 @@
 
 #include <cupti_version.h>
 
+#include "tests/fake_gpu/common/faults.h"
 #include "tests/fake_gpu/common/ledger.h"
+#include "tests/fake_gpu/cupti/buffers.h"
 #include "tests/fake_gpu/cupti/records.h"
 
 static const struct kp_fake_gpu *gpu;
@@ -80,7 +82,12 @@ const struct kp_fake_gpu *kp_fake_gpu(void)
 
 static void after_fork(void)
 {
-	atomic_store(&forked, true);
+	atomic_store(&forked, !kp_fake_faults()->refork);
+	if (!kp_fake_faults()->refork)
+		return;
+	kp_fake_buffers_forget();
+	kp_fake_activity_forget();
+	kp_fake_unsubscribe_all();
 }
 
 static void attach(void)

@@ -45,5 +45,7 @@ void kp_fake_activity_call(const struct kp_fake_api_call *call);
 bool kp_fake_external_top(uint32_t *kind, uint64_t *id);
 /* Records an operation, where its kind is enabled. */
 void kp_fake_activity_op(const struct kp_fake_op *op);
+/* In a forked child that may begin anew: nothing is enabled. */
+void kp_fake_activity_forget(void);
 
 #endif

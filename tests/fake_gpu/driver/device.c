@@ -69,10 +69,14 @@ static const struct error_row errors[] = {
 enum state { NEW, READY, FORKED };
 static _Atomic int state = NEW;
 static pthread_mutex_t init_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t watch_once = PTHREAD_ONCE_INIT;
 
 static void after_fork(void)
 {
-	atomic_store(&state, FORKED);
+	pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+
+	atomic_store(&state, kp_fake_faults()->refork ? NEW : FORKED);
+	init_lock = fresh;
 }
 
 static void inject(void)
@@ -93,6 +97,11 @@ static void inject(void)
 	initialize();
 }
 
+static void watch(void)
+{
+	pthread_atfork(NULL, NULL, after_fork);
+}
+
 static CUresult initialize_driver(void)
 {
 	if (atomic_load(&state) == FORKED)
@@ -102,7 +111,7 @@ static CUresult initialize_driver(void)
 	kp_fake_count(KP_FAKE_inits, 1);
 	if (atomic_load(&state) == READY)
 		return CUDA_SUCCESS;
-	pthread_atfork(NULL, NULL, after_fork);
+	pthread_once(&watch_once, watch);
 	atomic_store(&state, READY);
 	inject();
 	kp_fake_announce_resource(CUPTI_CBID_RESOURCE_CU_INIT_FINISHED, NULL, NULL, NULL);

@@ -4,13 +4,15 @@
  * What it prints depends on the options only, so that runs with and without kprof can be compared
  * byte by byte.
  */
-#include <signal.h>
+#include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/fake_gpu/programs/trouble.h"
 #include "tests/fake_gpu/programs/work.h"
 
 static void print(const char *who, const struct kp_prog_options *options,
@@ -24,19 +26,26 @@ static void print(const char *who, const struct kp_prog_options *options,
 	fflush(stdout);
 }
 
+/* Closed when CUDA has begun: a daemon's parent waits for that. */
+static int daemon_begun = -1;
+
 static void use_gpu(const char *who, const struct kp_prog_options *options)
 {
 	/* static: detached threads still add to it when main returns */
 	static struct kp_prog_counts counts;
 
+	memset(&counts, 0, sizeof(counts)); /* a child that was forked works on its own account */
 	kp_prog_begin(options);
+	if (daemon_begun >= 0)
+		close(daemon_begun);
+	kp_prog_trouble_late(options);
 	kp_prog_work(options, &counts);
 	if (!options->detached)
 		print(who, options, &counts);
 }
 
-/* A child that does the same work in a process of its own, before the parent uses CUDA. */
-static void fork_before(const struct kp_prog_options *options)
+/* A child that does the same work in a process of its own. */
+static void fork_worker(const struct kp_prog_options *options)
 {
 	int status;
 	pid_t child = fork();
@@ -70,26 +79,51 @@ static void fork_after(const struct kp_prog_options *options)
 	fflush(stdout);
 }
 
-/* Ways to end that are not a return from main. */
-static void end_otherwise(const struct kp_prog_options *options)
+/* Children that end in the three ways in which children do, while the other threads work. */
+static void fork_many(const struct kp_prog_options *options)
 {
-	volatile uintptr_t nowhere = 8;
+	for (uint64_t i = 0; i < options->forks; i++) {
+		int status = -1;
+		pid_t child = fork();
 
-	if (options->abort)
-		abort();
-	if (options->segv)
-		*(volatile int *)nowhere = 0;
-	if (options->sigkill_self)
-		kill(getpid(), SIGKILL);
-	if (options->_exit)
-		_exit((int)options->exit_code);
-	if (options->quick_exit)
-		quick_exit((int)options->exit_code);
-	if (options->exec) {
-		execl(options->exec, options->exec, (char *)NULL);
-		perror(options->exec);
-		exit(3);
+		if (child == 0) {
+			if (i % 3 == 0)
+				exit(6);
+			if (i % 3 == 1)
+				_exit(6);
+			execl("/bin/sh", "sh", "-c", "exit 6", (char *)NULL);
+			_exit(7);
+		}
+		if (child < 0 || waitpid(child, &status, 0) != child || WEXITSTATUS(status) != 6)
+			_exit(3);
 	}
+}
+
+/* Leaves whoever started it, and works on its own. */
+static void become_daemon(const struct kp_prog_options *options)
+{
+	bool late = strcmp(options->daemon, "late") == 0;
+	int begun[2], null;
+	char byte;
+	pid_t child;
+
+	if (pipe(begun) != 0 || (child = fork()) < 0)
+		exit(3);
+	if (child > 0) {
+		close(begun[1]);
+		if (!late && read(begun[0], &byte, 1) < 0)
+			exit(3);
+		_exit((int)options->exit_code);
+	}
+	close(begun[0]);
+	daemon_begun = begun[1];
+	if (late)
+		sleep(2);
+	null = open("/dev/null", O_RDWR);
+	if (setsid() < 0 || null < 0)
+		exit(3);
+	for (int fd = 0; fd < 3; fd++)
+		dup2(null, fd);
 }
 
 int main(int argc, char **argv)
@@ -98,20 +132,19 @@ int main(int argc, char **argv)
 	static struct kp_prog_options options;
 
 	kp_prog_parse(&options, argc, argv);
-	if (options.chdir && chdir(options.chdir) != 0) {
-		perror(options.chdir);
-		return 3;
-	}
-	if (options.close_fds)
-		for (int fd = 3; fd < 1024; fd++)
-			close(fd);
+	kp_prog_trouble_early(&options);
+	if (options.daemon)
+		become_daemon(&options);
 	if (options.fork && strcmp(options.fork, "before") == 0)
-		fork_before(&options);
+		fork_worker(&options);
 	use_gpu("main", &options);
+	fork_many(&options);
 	if (options.fork && strcmp(options.fork, "after") == 0)
 		fork_after(&options);
+	if (options.fork && strcmp(options.fork, "again") == 0)
+		fork_worker(&options);
 	if (options.system && system(options.system) != 0)
 		return 3;
-	end_otherwise(&options);
+	kp_prog_end(&options);
 	return (int)options.exit_code;
 }
