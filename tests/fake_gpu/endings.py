@@ -8,7 +8,7 @@ import tempfile
 import time
 
 from harness import (Failure, Place, Skip, check_agreement, check_manners, end, kill, require,
-                     parse_json, require_equal, start_under_kprof)
+                     require_equal, start_under_kprof)
 from scenario import Scenario
 
 KILLS = 200          # of kill_many; --kills asks for more
@@ -79,9 +79,10 @@ def play_handler(scenario, place):
         kernels = document["counts"]["kernels"]
         require(kernels <= place.ledger.read()["kernels_issued"], "more kernels than there were")
         process = process_of(document)
-        require_equal("kernels, missing and dropped",
-                      kernels + process["kernels_missing"] + document["counts"]["records_dropped"],
-                      process["counts"]["kernels_issued"])
+        issued = process["counts"]["kernels_issued"]
+        told = kernels + process["kernels_missing"] + document["counts"]["records_dropped"]
+        # a launch that was interrupted on its way out of the driver has no count yet
+        require(0 <= told - issued <= 1, f"{told} recorded, missing or dropped of {issued} issued")
 
 
 def play_full_disk(scenario, place):
@@ -140,10 +141,7 @@ def kill_one(scenario, build, number):
         result = end(process)
         ledger = place.ledger.read()
         require_equal("status", result.status, 128 + 9)
-        plain = {key: value for key, value in os.environ.items() if not key.startswith("LD_")}
-        report = place.run([place.kprof, "report", "--format", "json", place.trace], plain)
-        require_equal("status of kprof report", (report.status, report.err), (0, ""))
-        check_killed_trace(parse_json(report.out), ledger, delivered)
+        check_killed_trace(place.report_once(), ledger, delivered)
 
 
 def check_killed_trace(document, ledger, delivered):

@@ -160,17 +160,22 @@ class Place:
         return Result(shell_status(done.returncode), done.stdout,
                       done.stderr.decode("utf-8", "replace"), time.monotonic() - begin)
 
+    def report_once(self):
+        """The report of the trace, which may still grow, as JSON."""
+        plain = {key: value for key, value in os.environ.items() if not key.startswith("LD_")}
+        as_json = self.run([self.kprof, "report", "--format", "json", self.trace], plain)
+        require_equal("status of kprof report", (as_json.status, as_json.err), (0, ""))
+        return parse_json(as_json.out)
+
     def report(self):
         """The report of the trace as JSON, after it has been compared with the one as YAML."""
         plain = {key: value for key, value in os.environ.items() if not key.startswith("LD_")}
-        as_json = self.run([self.kprof, "report", "--format", "json", self.trace], plain)
-        require(as_json.status == 0, f"kprof report failed: {as_json.err}")
+        document = self.report_once()
         as_yaml = self.run([self.kprof, "report", "--format", "yaml", self.trace], plain)
         require(as_yaml.status == 0, f"kprof report failed: {as_yaml.err}")
         converted = subprocess.run([os.path.join(self.fakes, "yaml_to_json")], input=as_yaml.out,
                                    capture_output=True, check=False)
         require(converted.returncode == 0, f"not valid YAML: {converted.stderr!r}")
-        document = parse_json(as_json.out)
         require(parse_json(converted.stdout) == document, "JSON and YAML hold different reports")
         text = self.run([self.kprof, "report", "--format", "text", self.trace], plain)
         require(text.status == 0, f"kprof report failed: {text.err}")

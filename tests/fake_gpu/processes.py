@@ -162,13 +162,13 @@ def play_daemon(scenario, place):
     result = place.run([place.kprof, "-o", place.trace, "--", *place.command(scenario)],
                        place.environment(scenario, traced=True))
     require_equal("status", result.status, 0)
-    require("1 processes still run" in result.err, f"stderr says nothing: {result.err}")
+    require("1 process still runs" in result.err, f"stderr says nothing: {result.err}")
     require(not [name for name in os.listdir(place.directory) if name.endswith(".live")],
             "the mapping's file is left")
-    early = place.report()
+    early = place.report_once()
     require_equal("fate", traced(early)[0]["fate"], "unfinished")
     deadline = time.monotonic() + 20
-    while place.report()["counts"]["processes_unfinished"] and time.monotonic() < deadline:
+    while place.report_once()["counts"]["processes_unfinished"] and time.monotonic() < deadline:
         time.sleep(0.1)
     document = place.report()
     check_agreement(document, place.ledger.read())
@@ -189,7 +189,7 @@ def play_daemon_late(scenario, place):
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline:
         if os.path.exists(place.trace) and os.path.getsize(place.trace) and \
-                not place.report()["counts"]["processes_unfinished"]:
+                not place.report_once()["counts"]["processes_unfinished"]:
             break
         time.sleep(0.1)
     require_equal("kernels", place.report()["counts"]["kernels"], scenario.kernels)
