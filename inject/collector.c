@@ -97,6 +97,9 @@ static void write_counts(const struct kp_inject *inject)
 	KP_SET(&counts, COUNTS, ranges_recorded, counts.ranges_recorded);
 	KP_SET(&counts, COUNTS, ranges_unwritten, loss.ranges);
 	KP_SET(&counts, COUNTS, records_unknown, counts.records_unknown);
+	/* More records than launches: some way of launching passes the hooks by. */
+	if (atomic_load(&inject->slot->kernels_issued) < counts.kernels_recorded)
+		atomic_store(&inject->slot->issued_known, 0);
 	if (atomic_load(&inject->slot->issued_known))
 		KP_SET(&counts, COUNTS, kernels_issued, atomic_load(&inject->slot->kernels_issued));
 	if (collector.dropped_known)
@@ -142,12 +145,17 @@ static void count_dropped(void)
 		collector.dropped_known = false;
 }
 
+/* The trace's descriptor for the next chunk; each write fails and is counted where there is none.
+ */
+static int output_fd(void *context)
+{
+	struct kp_output *output = context;
+
+	return kp_output_check(output) ? output->fd : -1;
+}
+
 static void write_out(struct kp_inject *inject)
 {
-	if (kp_output_check(&collector.output))
-		kp_writer_set_fd(collector.writer, collector.output.fd);
-	else
-		kp_writer_set_fd(collector.writer, -1); /* each write fails and is counted */
 	kp_nvtx_drain(collector.writer, &collector.counts);
 	kp_writer_flush(collector.writer);
 	publish(inject);
@@ -421,14 +429,16 @@ static bool open_trace(struct kp_inject *inject)
 		kp_live_say(inject, "out of memory");
 		return false;
 	}
+	kp_writer_set_source(collector.writer, output_fd, &collector.output);
 	return true;
 }
 
 static void write_opening(struct kp_inject *inject, bool collecting)
 {
-	struct kp_process_info info = {0};
+	static struct kp_process_info info; /* its texts live as long as the process */
 	uint64_t driver_version;
 
+	info.has = 0;
 	kp_process_describe(&inject->settings, &info);
 	if (kp_driver_version(&driver_version))
 		KP_SET(&info, PROCESS, driver_version, driver_version);

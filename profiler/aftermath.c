@@ -176,7 +176,10 @@ static void settle_slot(const struct kp_live_slot *slot, int fd, struct kp_after
 
 	out->processes++;
 	out->silenced += state == KP_LIVE_DISABLED;
-	if (ended && counter(&slot->write_errno) == 0)
+	/* What was launched after the end, by handlers that ran later, is missing. */
+	bool complete = !counter(&slot->issued_known) ||
+			counter(&slot->kernels_issued) <= counter(&slot->kernels_recorded);
+	if (ended && complete && counter(&slot->write_errno) == 0)
 		return;
 	out->running += running && state == KP_LIVE_RUNNING;
 	/* One that never recorded has nothing to be counted. */

@@ -55,9 +55,9 @@ static const struct kp_option run_options[] = {
 };
 static const struct kp_option view_options[] = {
 	{.name = "by", .type = KP_OPTION_CHOICE, .offset = AT(by), .choices = by_names,
-	 .help = "Rank operators with their kernels beneath (the default), or kernels alone; or put "
-		 "a table of the processes before the ranking: GPUs, kernels, times, and how each "
-		 "ended, or why nothing was recorded of it. CSV then holds the processes."},
+	 .help = "Rank operators with their kernels beneath (the default), or kernels alone; or "
+		 "put a table of the processes before the ranking: GPUs, kernels, times, and how "
+		 "each ended, or why nothing was recorded of it. CSV then holds the processes."},
 	{.name = "names", .type = KP_OPTION_CHOICE, .offset = AT(names), .choices = name_names,
 	 .help = "Kernel names: short (function and the template arguments that tell variants "
 		 "apart; the default), full (demangled) or mangled (as the driver has them)."},

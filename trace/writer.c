@@ -47,6 +47,8 @@ struct recent_config {
 
 struct kp_writer {
 	int fd;
+	int (*fd_of)(void *context); /* NULL: fd is as it was */
+	void *fd_context;
 	uint64_t process;
 	uint32_t sequence; /* of the next chunk; KP_CHUNK_UNNUMBERED before the process record */
 	struct table strings, configs;
@@ -86,9 +88,10 @@ enum kp_status kp_writer_create(int fd, uint64_t process, struct kp_writer **out
 	return KP_OK;
 }
 
-void kp_writer_set_fd(struct kp_writer *writer, int fd)
+void kp_writer_set_source(struct kp_writer *writer, int (*fd_of)(void *context), void *context)
 {
-	writer->fd = fd;
+	writer->fd_of = fd_of;
+	writer->fd_context = context;
 }
 
 void kp_writer_destroy(struct kp_writer *writer)
@@ -111,6 +114,8 @@ void kp_writer_destroy(struct kp_writer *writer)
 
 static enum kp_status write_all(struct kp_writer *writer, const uint8_t *bytes, size_t length)
 {
+	if (writer->fd_of)
+		writer->fd = writer->fd_of(writer->fd_context);
 	while (length) {
 		ssize_t n = write(writer->fd, bytes, length);
 

@@ -30,8 +30,11 @@ struct kp_writer_loss {
  * `process`. Errors: KP_NO_MEMORY.
  */
 enum kp_status kp_writer_create(int fd, uint64_t process, struct kp_writer **out);
-/* From now on writes to another descriptor. */
-void kp_writer_set_fd(struct kp_writer *writer, int fd);
+/*
+ * Asks `fd_of` for the descriptor before each chunk, because the program may have closed it or made
+ * it another file's. Where it gives -1, the chunk is lost and counted.
+ */
+void kp_writer_set_source(struct kp_writer *writer, int (*fd_of)(void *context), void *context);
 /* Frees without writing: call kp_writer_flush first. NULL is allowed. */
 void kp_writer_destroy(struct kp_writer *writer);
 
