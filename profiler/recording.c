@@ -67,15 +67,49 @@ static int open_output(const char *path)
 		kp_fail("cannot write %s: %s", path, strerror(errno));
 		return -1;
 	}
-	if (!may_replace(fd, path)) {
-		close(fd);
-		return -1;
-	}
-	if (ftruncate(fd, 0) == 0 && fcntl(fd, F_SETFL, O_APPEND) == 0)
+	if (may_replace(fd, path) && fcntl(fd, F_SETFL, O_APPEND) == 0)
 		return fd;
-	kp_fail("cannot write %s: %s", path, strerror(errno));
 	close(fd);
 	return -1;
+}
+
+/* A name for a file of this recording in the folder of its trace. */
+static void name_beside(const struct kp_recording *recording, const char *what,
+			char path[PATH_MAX + 32])
+{
+	int folder = (int)(strrchr(recording->trace, '/') - recording->trace);
+
+	snprintf(path, PATH_MAX + 32, "%.*s/.kprof.%ld.%s", folder, recording->trace,
+		 (long)getpid(), what);
+}
+
+/*
+ * Moves a trace that is there out of the way and begins an empty one. Where the folder allows no
+ * move, the old one is emptied.
+ */
+static bool set_earlier_aside(struct kp_recording *recording)
+{
+	struct stat facts;
+
+	if (fstat(recording->fd, &facts) != 0 || facts.st_size == 0)
+		return true;
+	name_beside(recording, "old", recording->earlier);
+	if (rename(recording->trace, recording->earlier) != 0) {
+		recording->earlier[0] = '\0';
+		return ftruncate(recording->fd, 0) == 0;
+	}
+	close(recording->fd);
+	recording->fd = open(recording->trace, OPEN_FLAGS | O_EXCL, facts.st_mode & 0777);
+	return recording->fd >= 0;
+}
+
+static void remove_trace(struct kp_recording *recording)
+{
+	if (recording->fd >= 0)
+		close(recording->fd);
+	unlink(recording->trace);
+	if (recording->earlier[0])
+		rename(recording->earlier, recording->trace);
 }
 
 /* Reserves the file's blocks. One that may not be so large gives an error, and no signal. */
@@ -98,8 +132,7 @@ static bool create_live(struct kp_recording *recording)
 {
 	const char *path = recording->live_path;
 
-	snprintf(recording->live_path, sizeof recording->live_path, "%s.%ld.live", recording->trace,
-		 (long)getpid());
+	name_beside(recording, "live", recording->live_path);
 	unlink(path); /* of a kprof that was killed and had our number */
 	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	int error = fd < 0 ? errno : reserve(fd);
@@ -127,6 +160,7 @@ bool kp_recording_open(struct kp_recording *recording, const char *output, const
 	char name[PATH_MAX];
 
 	recording->live = NULL;
+	recording->earlier[0] = '\0';
 	recording->fd = output ? open_output(output) : create_named(command, name);
 	if (recording->fd < 0)
 		return false;
@@ -134,13 +168,15 @@ bool kp_recording_open(struct kp_recording *recording, const char *output, const
 	if (!realpath(path, recording->trace)) {
 		kp_fail("cannot find %s: %s", path, strerror(errno));
 		close(recording->fd);
-		unlink(path);
+		if (!output)
+			unlink(path);
 		return false;
 	}
-	if (create_live(recording))
+	if (!set_earlier_aside(recording))
+		kp_fail("cannot write %s: %s", path, strerror(errno));
+	else if (create_live(recording))
 		return true;
-	close(recording->fd);
-	unlink(recording->trace);
+	remove_trace(recording);
 	return false;
 }
 
@@ -148,7 +184,11 @@ void kp_recording_close(struct kp_recording *recording, bool keep)
 {
 	munmap(recording->live, sizeof *recording->live);
 	unlink(recording->live_path);
+	if (!keep) {
+		remove_trace(recording);
+		return;
+	}
 	close(recording->fd);
-	if (!keep)
-		unlink(recording->trace);
+	if (recording->earlier[0])
+		unlink(recording->earlier);
 }

@@ -1,7 +1,7 @@
 /*
  * The files of one recording: the trace that collectors append to, and beside it the mapping in
  * which they count (trace/live.h). The trace stays; the mapping's file goes with
- * kp_recording_close.
+ * kp_recording_close. A trace that was there before goes only when another has taken its place.
  */
 #ifndef KP_PROFILER_RECORDING_H
 #define KP_PROFILER_RECORDING_H
@@ -14,6 +14,7 @@
 struct kp_recording {
 	char trace[PATH_MAX];          /* absolute */
 	char live_path[PATH_MAX + 32]; /* absolute */
+	char earlier[PATH_MAX + 32];   /* where the trace that was there waits; empty: none was */
 	int fd;                        /* of the trace, O_APPEND */
 	struct kp_live *live;
 };
@@ -23,7 +24,7 @@ struct kp_recording {
  * `command` where that is NULL. Says what is wrong and returns false; then nothing is left behind.
  */
 bool kp_recording_open(struct kp_recording *recording, const char *output, const char *command);
-/* Removes the mapping's file; the trace as well, unless `keep`. */
+/* Removes the mapping's file; unless `keep`, the trace as well, and an earlier one comes back. */
 void kp_recording_close(struct kp_recording *recording, bool keep);
 
 #endif

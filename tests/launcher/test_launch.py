@@ -220,8 +220,22 @@ class Environment(Case):
         self.assertEqual(found["CUDA_INJECTION64_PATH"], NOTHING)
         self.assertEqual(found["NVTX_INJECTION64_PATH"], NOTHING)
         self.assertEqual(found["KPROF_TRACE"], os.path.realpath(self.path("t.kprof")))
-        self.assertTrue(found["KPROF_LIVE"].startswith(found["KPROF_TRACE"]))
+        self.assertEqual(os.path.dirname(found["KPROF_LIVE"]), os.path.dirname(found["KPROF_TRACE"]))
         self.assertEqual(found["KPROF_REDACT"], "1")
+
+    def test_earlier_trace_stays_where_nothing_replaces_it(self):
+        trace = self.path("keep.kprof")
+        with open(trace, "wb") as file:
+            file.write(b"KPRF and the rest of a trace")
+        bad = self.path("bad.sh")
+        with open(bad, "w", encoding="utf-8") as file:
+            file.write("#!/no/such/interpreter\n")
+        os.chmod(bad, 0o755)
+        for command in ("true", bad):
+            self.kprof("-o", "keep.kprof", "--", command)
+            with open(trace, "rb") as file:
+                self.assertEqual(file.read(), b"KPRF and the rest of a trace")
+        self.assertEqual([name for name in self.files() if name.startswith(".kprof")], [])
 
     def test_users_preload_is_kept_behind(self):
         other = self.path("other.so")
