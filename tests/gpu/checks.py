@@ -191,6 +191,30 @@ def workers(method):
     return check
 
 
+def two_gpus(bench):
+    """A torchrun program over NCCL, one process a GPU: every launch of both, in one report."""
+    need_torch(bench)
+    probe = "import torch, sys; sys.exit(0 if torch.cuda.device_count() >= 2 else 3)"
+    if bench.run([sys.executable, "-c", probe], status=None).status != 0:
+        raise Skip("fewer than two GPUs")
+    argv = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2",
+            ROOT / "samples/torch_allreduce.py"]
+    bare, (profiled, trace) = bench.run(argv), record(bench, argv)
+    words = compare.same_output(bare, profiled)
+    seen = report(bench, trace)
+    ranks = {row["rank"]: row for row in seen.traced if row["kernels"]}
+    require(sorted(ranks) == ["0", "1"], f"ranks in the report: {sorted(ranks)}")
+    for rank, row in ranks.items():
+        issued = row["counts"]["kernels_issued"]
+        require(row["kernels"] == issued, f"rank {rank}: {row['kernels']} of {issued} launches")
+    nccl = sum(row["calls"] for row in seen.document["operators"]
+               if row["name"] == "communication")
+    require(nccl >= 2 * 8 * 51, f"{nccl} communication kernels")
+    require(len(seen.document["gpus"]) == 2, f"{len(seen.document['gpus'])} GPUs in the report")
+    counts = [row["kernels"] for _, row in sorted(ranks.items())]
+    return f"{counts} launches of two ranks, {nccl} of NCCL; {words}"
+
+
 SUCCESSOR = """
 import os, sys, torch
 x = torch.ones(1024, device="cuda")
@@ -438,6 +462,7 @@ CHECKS = [
     Check("torch-inside-graph", 400, torch_profiler_inside(["--graph"]), "the same, CUDA graph"),
     Check("torch-inside-sessions", 300, torch_profiler_sessions,
           "two sessions of torch.profiler: kernels, launches, times as without kprof"),
+    Check("two-gpus", 180, two_gpus, "torchrun over NCCL: both ranks complete, one report"),
     Check("size-eager", 180, trace_size(lambda bench: [sample(bench, "llm_decode")]),
           "bytes a launch on disk, names aside: 4 at most"),
     Check("size-graph", 180, trace_size(lambda bench: [sample(bench, "llm_decode"), "--graph"]),
