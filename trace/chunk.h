@@ -33,7 +33,8 @@
 	X(CONFIGS, 8, "interned launch configurations, numbered on")                               \
 	X(LAUNCHES, 9, "columns of kernel launches")                                               \
 	X(MEMOPS, 10, "columns of memory copies and sets")                                         \
-	X(RANGES, 11, "columns of NVTX ranges")
+	X(RANGES, 11, "columns of NVTX ranges")                                                    \
+	X(WINDOW, 16, "fields of one window in which records were on")
 
 enum kp_chunk_kind {
 #define KP_CHUNK_ROW(name, number, holds) KP_CHUNK_##name = (number),

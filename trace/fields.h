@@ -59,12 +59,42 @@
 	F(8, U64, memops_unwritten)                                                                \
 	F(9, U64, ranges_recorded)                                                                 \
 	F(10, U64, ranges_unwritten)                                                               \
-	F(11, U64, write_errno)     /* the first error of a write to the trace */                  \
-	F(12, U64, records_unknown) /* CUPTI records of a kind or size that kprof cannot read */
+	F(11, U64, write_errno)      /* the first error of a write to the trace */                 \
+	F(12, U64, records_unknown)  /* CUPTI records of a kind or size that kprof cannot read */  \
+	F(16, U64, kernels_filtered) /* delivered, and left out by --kernels, --skip-kernels */    \
+	F(17, U64, kernels_out_of_window) /* issued while nothing was recorded */                  \
+	F(18, U64, kernels_unsampled)     /* of these: between the windows of --duty */            \
+	F(19, U64, unsampled_ns)          /* time between the windows of --duty */
 
 #define KP_NOTE_FIELDS(F)                                                                          \
 	F(1, U64, level) /* enum kp_note_level */                                                  \
 	F(2, TEXT, text) /* one sentence with the remedy */
+
+/*
+ * One window of time in which records were on; a trace without any was recorded from start to end.
+ * A later record of the same number completes an earlier one, which had no end yet.
+ */
+#define KP_WINDOW_FIELDS(F)                                                                        \
+	F(1, U64, number)         /* 0, 1, … among the windows of the process */                 \
+	F(2, U64, begin_ns)       /* on the trace's clock, once records were on */                 \
+	F(3, U64, end_ns)         /* before they went off */                                       \
+	F(4, U64, begin_reason)   /* enum kp_window_reason */                                      \
+	F(5, U64, end_reason)     /* the same */                                                   \
+	F(6, U64, kernels_issued) /* in it */                                                      \
+	F(7, U64, on_cost_ns)     /* how long switching on took, before begin_ns */                \
+	F(8, U64, off_cost_ns)    /* how long switching off took, after end_ns */                  \
+	F(9, U64, detached)       /* 1: CUPTI was detached after it */
+
+/* X(NAME, number, why a window began or ended): what stands in begin_reason and end_reason. */
+#define KP_WINDOW_REASONS(X)                                                                       \
+	X(PROGRAM, 0, "start or end of the program")                                               \
+	X(DELAY, 1, "--delay")                                                                     \
+	X(DURATION, 2, "--duration")                                                               \
+	X(RANGE, 3, "--range")                                                                     \
+	X(CAPTURE, 4, "--capture-range")                                                           \
+	X(CTL, 5, "kprof ctl")                                                                     \
+	X(DUTY, 6, "--duty")                                                                       \
+	X(CLIENT, 7, "the program's own profiler")
 
 #define KP_END_FIELDS(F)                                                                           \
 	F(1, U64, end_ns) /* on the trace's clock */                                               \

@@ -42,8 +42,11 @@ struct kp_live_slot {
 	_Atomic uint64_t kernels_recorded, records_dropped, kernels_invalid, kernels_untimed;
 	_Atomic uint64_t kernels_written; /* in chunks that are complete on disk */
 	_Atomic uint64_t write_errno;
-	uint64_t reserved[4];
-	char message[KP_LIVE_MESSAGE_BYTES]; /* one line with the remedy; empty: none */
+	_Atomic uint64_t kernels_filtered;      /* delivered, and left out by the user's patterns */
+	_Atomic uint64_t kernels_out_of_window; /* issued while nothing was recorded */
+	_Atomic uint64_t kernels_unsampled;     /* of these: between the windows of --duty */
+	_Atomic uint64_t kernels_at_edges;      /* issued while records went on or off */
+	char message[KP_LIVE_MESSAGE_BYTES];    /* one line with the remedy; empty: none */
 	uint64_t reserved2[2];
 };
 
@@ -68,6 +71,19 @@ struct kp_live {
 	struct kp_live_slot slots[KP_LIVE_SLOTS];
 	struct kp_live_untraced untraced[KP_LIVE_UNTRACED];
 };
+
+/*
+ * How many of the launches at the edges of windows were recorded: what records there are beyond
+ * the launches that surely lay inside. The others were issued out of window.
+ */
+static inline uint64_t kp_live_edges_recorded(uint64_t issued, uint64_t out_of_window,
+					      uint64_t at_edges, uint64_t delivered)
+{
+	uint64_t inside = issued > out_of_window + at_edges ? issued - out_of_window - at_edges : 0;
+	uint64_t beyond = delivered > inside ? delivered - inside : 0;
+
+	return beyond < at_edges ? beyond : at_edges;
+}
 
 _Static_assert(sizeof(struct kp_live_slot) == 512, "slots are 512 bytes");
 _Static_assert(sizeof(struct kp_live_untraced) == 512, "entries are 512 bytes");

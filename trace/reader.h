@@ -32,6 +32,9 @@ struct kp_process {
 	size_t config_count;
 	const struct kp_note *notes;
 	size_t note_count;
+	const struct kp_window_info
+		*windows;    /* in order of begin_ns; all have begin_ns and end_ns */
+	size_t window_count; /* 0: recorded from start to end */
 };
 
 enum kp_event_kind { KP_EVENT_LAUNCHES, KP_EVENT_MEMOPS, KP_EVENT_RANGES };

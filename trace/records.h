@@ -31,12 +31,14 @@ struct kp_text {
 #define KP_BIT_CLOCK(key, type, name) KP_CLOCK_##name,
 #define KP_BIT_COUNTS(key, type, name) KP_COUNTS_##name,
 #define KP_BIT_NOTE(key, type, name) KP_NOTE_##name,
+#define KP_BIT_WINDOW(key, type, name) KP_WINDOW_##name,
 #define KP_BIT_END(key, type, name) KP_END_##name,
 enum kp_process_field { KP_PROCESS_FIELDS(KP_BIT_PROCESS) KP_PROCESS_FIELD_COUNT };
 enum kp_device_field { KP_DEVICE_FIELDS(KP_BIT_DEVICE) KP_DEVICE_FIELD_COUNT };
 enum kp_clock_field { KP_CLOCK_FIELDS(KP_BIT_CLOCK) KP_CLOCK_FIELD_COUNT };
 enum kp_counts_field { KP_COUNTS_FIELDS(KP_BIT_COUNTS) KP_COUNTS_FIELD_COUNT };
 enum kp_note_field { KP_NOTE_FIELDS(KP_BIT_NOTE) KP_NOTE_FIELD_COUNT };
+enum kp_window_field { KP_WINDOW_FIELDS(KP_BIT_WINDOW) KP_WINDOW_FIELD_COUNT };
 enum kp_end_field { KP_END_FIELDS(KP_BIT_END) KP_END_FIELD_COUNT };
 
 struct kp_process_info {
@@ -59,6 +61,10 @@ struct kp_note {
 	uint64_t has;
 	KP_NOTE_FIELDS(KP_MEMBER)
 };
+struct kp_window_info {
+	uint64_t has;
+	KP_WINDOW_FIELDS(KP_MEMBER)
+};
 struct kp_end {
 	uint64_t has;
 	KP_END_FIELDS(KP_MEMBER)
@@ -68,6 +74,12 @@ struct kp_end {
 #define KP_HAS(record, RECORD, field) (((record)->has >> KP_##RECORD##_##field) & 1U)
 #define KP_SET(record, RECORD, field, value)                                                       \
 	((record)->field = (value), (record)->has |= 1ULL << KP_##RECORD##_##field)
+
+enum kp_window_reason {
+#define KP_REASON_ROW(name, number, why) KP_WINDOW_BY_##name = (number),
+	KP_WINDOW_REASONS(KP_REASON_ROW)
+#undef KP_REASON_ROW
+};
 
 enum kp_end_way {
 	KP_END_EXIT = 0,

@@ -30,6 +30,7 @@ void kp_tables_fini(struct kp_tables *tables)
 		free(process->strings);
 		free(process->configs);
 		free(process->notes);
+		free(process->windows);
 		kp_lanes_fini(&process->lanes);
 		free(process);
 	}
@@ -254,6 +255,41 @@ static enum kp_status add_note(struct kp_tables *tables, struct kp_process_table
 	return KP_OK;
 }
 
+/*
+ * A window replaces the one before it if that has its number: it was written while it was open. One
+ * that is never closed ends where the program was killed, which the trace does not say: it ends
+ * where it began, and what was recorded in it makes it longer. Windows follow each other.
+ */
+static enum kp_status add_window(struct kp_tables *tables, struct kp_process_tables *process,
+				 struct kp_cursor *payload)
+{
+	struct kp_process *view = &process->view;
+	size_t count = view->window_count;
+	struct kp_window_info window = {0};
+	enum kp_status status = decode(tables, &kp_window_fieldset, payload, &window);
+
+	if (status != KP_OK)
+		return status;
+	if (!KP_HAS(&window, WINDOW, end_ns))
+		KP_SET(&window, WINDOW, end_ns, window.begin_ns);
+	if (!KP_HAS(&window, WINDOW, begin_ns) || window.end_ns < window.begin_ns ||
+	    window.end_ns > KP_TIME_MAX_NS)
+		return KP_CORRUPT;
+	if (count && process->windows[count - 1].number == window.number)
+		count--;
+	if (count && window.begin_ns < process->windows[count - 1].end_ns)
+		return KP_CORRUPT;
+	if (!spend(tables, sizeof(window)))
+		return KP_CORRUPT;
+	if (!kp_vector_grow((void **)&process->windows, count, &process->window_capacity,
+			    sizeof(window)))
+		return KP_NO_MEMORY;
+	process->windows[count] = window;
+	view->windows = process->windows;
+	view->window_count = count + 1;
+	return KP_OK;
+}
+
 static enum kp_status add_clock(struct kp_tables *tables, struct kp_process_tables *process,
 				struct kp_cursor *payload)
 {
@@ -298,6 +334,8 @@ enum kp_status kp_tables_add(struct kp_tables *tables, const struct kp_chunk_hea
 		return decode(tables, &kp_counts_fieldset, payload, &process->view.counts);
 	case KP_CHUNK_NOTE:
 		return add_note(tables, process, payload);
+	case KP_CHUNK_WINDOW:
+		return add_window(tables, process, payload);
 	case KP_CHUNK_END:
 		return set_end(tables, process, payload);
 	case KP_CHUNK_STRINGS:

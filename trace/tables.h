@@ -18,7 +18,8 @@ struct kp_process_tables {
 	struct kp_text *strings;
 	struct kp_launch_config *configs;
 	struct kp_note *notes;
-	size_t device_capacity, string_capacity, config_capacity, note_capacity;
+	struct kp_window_info *windows;
+	size_t device_capacity, string_capacity, config_capacity, note_capacity, window_capacity;
 	struct kp_lanes lanes;
 	uint64_t numbered_chunks; /* seen */
 	uint64_t next_sequence;   /* largest seen + 1 */

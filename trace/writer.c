@@ -421,6 +421,11 @@ enum kp_status kp_writer_note(struct kp_writer *writer, enum kp_note_level level
 	return put_fields(writer, KP_CHUNK_NOTE, &kp_note_fieldset, &note);
 }
 
+enum kp_status kp_writer_window(struct kp_writer *writer, const struct kp_window_info *window)
+{
+	return put_fields(writer, KP_CHUNK_WINDOW, &kp_window_fieldset, window);
+}
+
 enum kp_status kp_writer_end(struct kp_writer *writer, const struct kp_end *end)
 {
 	return put_fields(writer, KP_CHUNK_END, &kp_end_fieldset, end);

@@ -59,6 +59,7 @@ enum kp_status kp_writer_device(struct kp_writer *writer, const struct kp_device
 enum kp_status kp_writer_clock(struct kp_writer *writer, const struct kp_clock_info *info);
 enum kp_status kp_writer_counts(struct kp_writer *writer, const struct kp_counts *counts);
 enum kp_status kp_writer_note(struct kp_writer *writer, enum kp_note_level level, const char *text);
+enum kp_status kp_writer_window(struct kp_writer *writer, const struct kp_window_info *window);
 enum kp_status kp_writer_end(struct kp_writer *writer, const struct kp_end *end);
 
 /* Write all that is buffered. Errors: KP_IO. */

@@ -86,6 +86,7 @@ static void launch(struct seed *seed, uint32_t config, uint64_t start_ns, uint64
 #define FILL_DEVICE(key, type, name) FILL_##type(&device, DEVICE, key, name)
 #define FILL_CLOCK(key, type, name) FILL_##type(&clock, CLOCK, key, name)
 #define FILL_COUNTS(key, type, name) FILL_##type(&counts, COUNTS, key, name)
+#define FILL_WINDOW(key, type, name) FILL_##type(&window, WINDOW, key, name)
 #define FILL_END(key, type, name) FILL_##type(&end, END, key, name)
 
 static void describe(struct seed *seed)
@@ -94,18 +95,21 @@ static void describe(struct seed *seed)
 	struct kp_device_info device = {0};
 	struct kp_clock_info clock = {0};
 	struct kp_counts counts = {0};
+	struct kp_window_info window = {0};
 	struct kp_end end = {0};
 
 	KP_PROCESS_FIELDS(FILL_PROCESS)
 	KP_DEVICE_FIELDS(FILL_DEVICE)
 	KP_CLOCK_FIELDS(FILL_CLOCK)
 	KP_COUNTS_FIELDS(FILL_COUNTS)
+	KP_WINDOW_FIELDS(FILL_WINDOW)
 	KP_END_FIELDS(FILL_END)
 	CHECK(kp_writer_process(seed->writer, &process) == KP_OK);
 	CHECK(kp_writer_device(seed->writer, &device) == KP_OK);
 	CHECK(kp_writer_clock(seed->writer, &clock) == KP_OK);
 	CHECK(kp_writer_counts(seed->writer, &counts) == KP_OK);
 	CHECK(kp_writer_note(seed->writer, KP_NOTE_WARNING, "one sentence") == KP_OK);
+	CHECK(kp_writer_window(seed->writer, &window) == KP_OK);
 	CHECK(kp_writer_end(seed->writer, &end) == KP_OK);
 }
 
@@ -256,6 +260,39 @@ static void write_two_processes(struct seed *seed)
 	finish(&other);
 }
 
+/* Launches in three windows, the last of which is open; one launch is before all of them. */
+static void write_windows(struct seed *seed)
+{
+	struct kp_counts counts = {0};
+	uint32_t number;
+
+	begin(seed, 11);
+	number = config(seed, "in_window", 9, 7);
+	launch(seed, number, 500, 600);
+	for (uint64_t i = 0; i < 3; i++) {
+		struct kp_window_info window = {0};
+
+		KP_SET(&window, WINDOW, number, i);
+		KP_SET(&window, WINDOW, begin_ns, 10000 * (i + 1));
+		KP_SET(&window, WINDOW, begin_reason, KP_WINDOW_BY_DUTY);
+		CHECK(kp_writer_window(seed->writer, &window) == KP_OK);
+		for (uint64_t k = 0; k < 4 + i; k++)
+			launch(seed, number, 10000 * (i + 1) + 100 * k, 10050 * (i + 1) + 100 * k);
+		if (i == 2)
+			break;
+		KP_SET(&window, WINDOW, end_ns, 10000 * (i + 1) + 400);
+		KP_SET(&window, WINDOW, end_reason, KP_WINDOW_BY_DUTY);
+		KP_SET(&window, WINDOW, kernels_issued, 4 + i);
+		CHECK(kp_writer_window(seed->writer, &window) == KP_OK);
+	}
+	KP_SET(&counts, COUNTS, kernels_issued, 1000);
+	KP_SET(&counts, COUNTS, kernels_out_of_window, 985);
+	KP_SET(&counts, COUNTS, kernels_unsampled, 900);
+	KP_SET(&counts, COUNTS, unsampled_ns, 50000);
+	CHECK(kp_writer_counts(seed->writer, &counts) == KP_OK);
+	finish(seed);
+}
+
 /* A process that was killed: the file ends within a chunk. */
 static void write_torn(struct seed *seed)
 {
@@ -279,6 +316,7 @@ static const struct {
 	{"memops", write_memops},
 	{"ranges", write_ranges},
 	{"two-processes", write_two_processes},
+	{"windows", write_windows},
 	{"torn", write_torn},
 };
 

@@ -36,6 +36,7 @@ static const struct row device_rows[] = {KP_DEVICE_FIELDS(FIELD_ROW)};
 static const struct row clock_rows[] = {KP_CLOCK_FIELDS(FIELD_ROW)};
 static const struct row counts_rows[] = {KP_COUNTS_FIELDS(FIELD_ROW)};
 static const struct row note_rows[] = {KP_NOTE_FIELDS(FIELD_ROW)};
+static const struct row window_rows[] = {KP_WINDOW_FIELDS(FIELD_ROW)};
 static const struct row end_rows[] = {KP_END_FIELDS(FIELD_ROW)};
 
 #define KIND_ROW(name, number, holds) {#number, "`" #name "`", NULL},
@@ -57,6 +58,7 @@ static const struct section {
 	{"\n### CLOCK\n", clock_rows, COUNT(clock_rows)},
 	{"\n### COUNTS\n", counts_rows, COUNT(counts_rows)},
 	{"\n### NOTE\n", note_rows, COUNT(note_rows)},
+	{"\n### WINDOW\n", window_rows, COUNT(window_rows)},
 	{"\n### END\n", end_rows, COUNT(end_rows)},
 	{"\n### LAUNCHES\n", launch_rows, COUNT(launch_rows)},
 	{"\n### MEMOPS\n", memop_rows, COUNT(memop_rows)},

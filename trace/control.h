@@ -1,0 +1,66 @@
+/*
+ * What «kprof ctl» and the collector in a program say to each other: one request, one answer, over
+ * a local socket of whole packets.
+ *
+ * The socket's name is abstract (nothing lies in a file system, nothing stays behind) and follows
+ * from the process's number and the time of its start, so that a number that is used again means
+ * another name. Both sides check who the other is: the collector serves its own user and root.
+ */
+#ifndef KP_TRACE_CONTROL_H
+#define KP_TRACE_CONTROL_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+/* What the environment of a program may carry, the NUL included: --range, --kernels. */
+#define KP_RANGE_MAX_BYTES 1024
+#define KP_PATTERNS_MAX_BYTES 4096
+
+#define KP_CONTROL_MAGIC 0x314c5443504bULL /* «KPCTL1» */
+
+enum kp_control_verb {
+	KP_CONTROL_STATUS = 0,
+	KP_CONTROL_START = 1,
+	KP_CONTROL_STOP = 2,
+	KP_CONTROL_SNAPSHOT = 3
+};
+
+enum kp_control_result {
+	KP_CONTROL_DONE = 0,
+	KP_CONTROL_FORBIDDEN = 1, /* of another user */
+	KP_CONTROL_UNKNOWN = 2,   /* a request of another kprof */
+	KP_CONTROL_FAILED = 3     /* see the message */
+};
+
+struct kp_control_request {
+	uint64_t magic;
+	uint32_t verb;
+	uint32_t reserved;
+};
+
+struct kp_control_answer {
+	uint64_t magic;
+	uint32_t result;
+	uint32_t recording; /* 1: records are on */
+	uint32_t duty;      /* 1: in windows of --duty */
+	uint32_t issued_known;
+	uint64_t windows; /* so far, an open one included */
+	uint64_t kernels_issued, kernels_recorded, kernels_filtered, kernels_out_of_window;
+	uint64_t trace_bytes; /* complete in the file */
+	char message[256];    /* why it failed, or what the collector has to say; may be empty */
+	char trace[PATH_MAX]; /* absolute */
+};
+
+/*
+ * The address of a process's socket, by its number in its own namespace and the start time that
+ * /proc/PID/stat gives (field 22).
+ */
+void kp_control_address(uint64_t pid, uint64_t start_ticks, struct sockaddr_un *out,
+			socklen_t *length);
+/* Field 22 of the text of /proc/PID/stat. False where it has none. */
+bool kp_control_start_ticks(const char *stat, uint64_t *out);
+
+#endif
