@@ -19,14 +19,17 @@
 
 #define CLOCK_STEP_NS 2000000000ULL
 #define DEFAULT_PERIOD_MS 20
+#define FINALIZE_OLDEST 24 /* API version of CUDA 12.6 */
 
 static _Atomic bool kernels_enabled, copies_enabled, sets_enabled, calls_enabled, external_enabled;
 static _Atomic uint32_t kernel_kind; /* KERNEL or CONCURRENT_KERNEL */
 static _Atomic(CUpti_TimestampCallbackFunc) clock_callback;
-static _Atomic uint64_t shift_ns;
+static _Atomic uint64_t shift_ns; /* from the GPU's clock to the client's */
+static _Atomic bool tied;         /* shift_ns is known */
 static _Atomic uint32_t period_ms;
 static _Atomic uint64_t record_count, kernel_count, absurd_count, flush_count;
 static pthread_once_t start_once = PTHREAD_ONCE_INIT;
+static _Atomic bool detached; /* by cuptiFinalize, until callbacks are registered again */
 
 static uint64_t client_now(void)
 {
@@ -58,7 +61,6 @@ static void start(void)
 	sigset_t all, before;
 	pthread_t thread;
 
-	atomic_store(&shift_ns, client_now() - kp_fake_gpu()->now_ns());
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	if (pthread_create(&thread, NULL, work, NULL) == 0)
@@ -154,6 +156,15 @@ void kp_fake_activity_call(const struct kp_fake_api_call *call)
 	kp_fake_buffers_append(CUPTI_ACTIVITY_KIND_DRIVER, &op, NULL);
 }
 
+/* What coming and going takes by script. */
+static void take_time(void)
+{
+	const struct timespec cost = {.tv_nsec = (long)(kp_fake_faults()->switch_cost * 1000)};
+
+	if (cost.tv_nsec)
+		nanosleep(&cost, NULL);
+}
+
 static CUptiResult set_enabled(CUpti_ActivityKind kind, bool enable)
 {
 	switch (kind) {
@@ -195,8 +206,13 @@ KP_FAKE_EXPORT CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
 		return CUPTI_ERROR_NOT_INITIALIZED;
 	if (kp_fake_faults()->enable)
 		return kp_fake_cupti_result((CUptiResult)kp_fake_faults()->enable);
+	if (kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
+		take_time();
 	kp_fake_attach();
 	pthread_once(&start_once, start);
+	/* The clocks are tied together when the first kind is enabled, and anew once detached. */
+	if (!atomic_exchange(&tied, true))
+		atomic_store(&shift_ns, client_now() - kp_fake_gpu()->now_ns());
 	return kp_fake_cupti_result(set_enabled(kind, true));
 }
 
@@ -218,7 +234,15 @@ KP_FAKE_EXPORT CUptiResult cuptiActivityRegisterCallbacks(
 		return kp_fake_cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
 	kp_fake_attach();
 	kp_fake_buffers_register(request, complete);
+	atomic_store(&detached, false);
 	return CUPTI_SUCCESS;
+}
+
+/* A client that speaks to a CUPTI that it has detached brings it back into the process. */
+static void note_detached(void)
+{
+	if (atomic_load(&detached))
+		kp_fake_count(KP_FAKE_calls_detached, 1);
 }
 
 KP_FAKE_EXPORT CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc clock)
@@ -249,6 +273,7 @@ KP_FAKE_EXPORT CUptiResult cuptiActivityFlushAll(uint32_t flag)
 
 	if (!kp_fake_cupti_usable())
 		return CUPTI_ERROR_NOT_INITIALIZED;
+	note_detached();
 	if (!kp_fake_buffers_registered())
 		return kp_fake_cupti_result(CUPTI_ERROR_INVALID_OPERATION);
 	kp_fake_count(KP_FAKE_flushes, 1);
@@ -278,6 +303,7 @@ KP_FAKE_EXPORT CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext context, 
 	(void)stream;
 	if (!kp_fake_cupti_usable())
 		return CUPTI_ERROR_NOT_INITIALIZED;
+	note_detached();
 	if (kp_fake_faults()->drop_unreadable)
 		return kp_fake_cupti_result((CUptiResult)kp_fake_faults()->drop_unreadable);
 	if (!dropped)
@@ -290,16 +316,26 @@ KP_FAKE_EXPORT CUptiResult cuptiFinalize(void)
 {
 	if (!kp_fake_cupti_usable())
 		return CUPTI_ERROR_NOT_INITIALIZED;
+	kp_fake_count(KP_FAKE_finalizes, 1);
+	take_time();
+	if (kp_fake_faults()->finalize)
+		return kp_fake_cupti_result((CUptiResult)kp_fake_faults()->finalize);
+	if (!kp_fake_callback_at_exit() || kp_fake_cupti_version() < FINALIZE_OLDEST)
+		kp_fake_count(KP_FAKE_unsafe_finalizes, 1);
 	atomic_store(&kernels_enabled, false);
 	atomic_store(&copies_enabled, false);
 	atomic_store(&sets_enabled, false);
 	atomic_store(&calls_enabled, false);
 	atomic_store(&external_enabled, false);
-	kp_fake_count(KP_FAKE_finalizes, 1);
 	kp_fake_unsubscribe_all();
 	if (kp_fake_buffers_registered())
 		kp_fake_buffers_deliver(KP_FAKE_ALL);
 	kp_fake_buffers_register(NULL, NULL);
+	/* All that a client has set is gone as well. */
+	kp_fake_buffers_expect_zero(false);
+	atomic_store(&clock_callback, NULL);
+	atomic_store(&tied, false);
+	atomic_store(&detached, true);
 	return CUPTI_SUCCESS;
 }
 

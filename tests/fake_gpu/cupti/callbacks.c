@@ -21,6 +21,12 @@ struct CUpti_Subscriber_st {
 };
 
 static struct CUpti_Subscriber_st subscriber;
+static _Thread_local bool at_exit; /* this thread is in a callback at the exit of a call */
+
+bool kp_fake_callback_at_exit(void)
+{
+	return at_exit;
+}
 
 static bool wanted(CUpti_CallbackDomain domain, uint32_t cbid)
 {
@@ -52,8 +58,11 @@ void kp_fake_callback_call(struct kp_fake_call *call, bool exit)
 			.start_ns = call->begun_ns,
 			.end_ns = kp_fake_activity_now(),
 		});
-	if (wanted(CUPTI_CB_DOMAIN_DRIVER_API, call->cbid))
-		subscriber.callback(subscriber.user, CUPTI_CB_DOMAIN_DRIVER_API, call->cbid, &data);
+	if (!wanted(CUPTI_CB_DOMAIN_DRIVER_API, call->cbid))
+		return;
+	at_exit = exit;
+	subscriber.callback(subscriber.user, CUPTI_CB_DOMAIN_DRIVER_API, call->cbid, &data);
+	at_exit = false;
 }
 
 void kp_fake_callback_resource(uint32_t cbid, CUcontext context, CUstream stream, void *descriptor)

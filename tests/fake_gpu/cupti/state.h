@@ -29,6 +29,8 @@ CUptiResult kp_fake_cupti_result(CUptiResult result);
 
 /* The callback API's part of cuptiFinalize: nobody is subscribed any more. */
 void kp_fake_unsubscribe_all(void);
+/* Whether this thread is in a subscriber's callback at the exit of a driver call. */
+bool kp_fake_callback_at_exit(void);
 /* Tells the subscriber of a driver call or a resource, where it wants to know. */
 void kp_fake_callback_call(struct kp_fake_call *call, bool exit);
 void kp_fake_callback_resource(uint32_t cbid, CUcontext context, CUstream stream, void *descriptor);

@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include <cudaProfiler.h>
+
 struct entry {
 	const char *name;
 	int version;               /* the first CUDA version, 1000 * major + 10 * minor */
@@ -75,6 +77,8 @@ static const struct entry entries[] = {
 	TWO(cuLaunchKernelEx, 11060, cuLaunchKernelEx, cuLaunchKernelEx_ptsz),
 	TWO(cuLaunchCooperativeKernel, 9000, cuLaunchCooperativeKernel,
 	    cuLaunchCooperativeKernel_ptsz),
+	ONE(cuProfilerStart, 4000, cuProfilerStart),
+	ONE(cuProfilerStop, 4000, cuProfilerStop),
 	ONE(cuGraphCreate, 10000, cuGraphCreate),
 	ONE(cuGraphAddKernelNode, 10000, cuGraphAddKernelNode),
 	ONE(cuGraphAddKernelNode, 12000, cuGraphAddKernelNode_v2),

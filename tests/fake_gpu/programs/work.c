@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cuda.h>
+#include <cudaProfiler.h>
 #include <nvtx3/nvToolsExt.h>
 
 #include "tests/fake_gpu/common/image.h"
@@ -91,22 +92,44 @@ static CUresult launch(const char *api, CUfunction f, CUstream stream)
 	exit(2);
 }
 
+/* What comes before and after each launch besides: ranges and capture ranges. */
+static void before_launch(const struct kp_prog_options *options, uint64_t i, nvtxRangeId_t *range)
+{
+	if (options->nvtx && i % RANGE_LAUNCHES == 0)
+		nvtxRangePushA("ten launches");
+	if (options->nvtx_start && i % RANGE_LAUNCHES == 0)
+		*range = nvtxRangeStartA("ten launches");
+	if (options->capture && i + 1 == options->capture)
+		check(cuProfilerStart(), "cuProfilerStart");
+	if (options->capture_end && i + 1 == options->capture_end)
+		check(cuProfilerStop(), "cuProfilerStop");
+}
+
+static void after_launch(const struct kp_prog_options *options, uint64_t i, nvtxRangeId_t range)
+{
+	if (i % RANGE_LAUNCHES != RANGE_LAUNCHES - 1 && i != options->kernels - 1)
+		return;
+	if (options->nvtx)
+		nvtxRangePop();
+	if (options->nvtx_start)
+		nvtxRangeEnd(range);
+}
+
 static void launch_kernels(const struct kp_prog_options *options, CUstream *streams,
 			   struct kp_prog_counts *counts)
 {
+	nvtxRangeId_t range = 0;
+
 	for (uint64_t i = 0; i < options->kernels; i++) {
 		CUstream stream = options->streams ? streams[i % options->streams] : NULL;
 
-		if (options->nvtx && i % RANGE_LAUNCHES == 0)
-			nvtxRangePushA("ten launches");
+		before_launch(options, i, &range);
 		if (launch(options->api, functions[i % options->name_count], stream) ==
 		    CUDA_SUCCESS)
 			counts->kernels++;
 		else
 			counts->failed++;
-		if (options->nvtx &&
-		    (i % RANGE_LAUNCHES == RANGE_LAUNCHES - 1 || i == options->kernels - 1))
-			nvtxRangePop();
+		after_launch(options, i, range);
 		if (options->interval_us)
 			usleep((useconds_t)options->interval_us);
 	}
