@@ -91,7 +91,7 @@ void CUPTIAPI kp_buffers_complete(CUcontext context, uint32_t stream, uint8_t *b
 	filled->valid_bytes = valid_bytes <= size ? valid_bytes : size;
 	filled->next = NULL;
 	pthread_mutex_lock(&pool.lock);
-	pool.lent--;
+	pool.lent -= pool.lent > 0; /* a forgotten one may come back after all */
 	closed = pool.closed;
 	if (!closed) {
 		*pool.filled_end = filled;
@@ -198,4 +198,15 @@ void kp_buffers_forget(void)
 	memset(&pool, 0, sizeof(pool));
 	pool.lock = fresh;
 	pool.filled_end = &pool.filled;
+}
+
+unsigned kp_buffers_abandon(void)
+{
+	unsigned lent;
+
+	pthread_mutex_lock(&pool.lock);
+	lent = pool.lent;
+	pool.lent = 0;
+	pthread_mutex_unlock(&pool.lock);
+	return lent;
 }

@@ -49,5 +49,7 @@ bool kp_buffers_own(const uint8_t *bytes);
 void kp_buffers_close(void);
 /* In a forked child: an empty pool; takes no lock. */
 void kp_buffers_forget(void);
+/* CUPTI was finalized: what it still holds may never come back. How many those are. */
+unsigned kp_buffers_abandon(void);
 
 #endif

@@ -4,48 +4,43 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "inject/buffers.h"
+#include "inject/ctl.h"
 #include "inject/cupti.h"
 #include "inject/driver.h"
+#include "inject/enabling.h"
 #include "inject/futex.h"
 #include "inject/nvtx.h"
 #include "inject/output.h"
 #include "inject/share.h"
-#include "inject/share_clock.h"
-#include "inject/tools.h"
 #include "inject/translate.h"
+#include "inject/windows.h"
 #include "trace/writer.h"
 
 /* How often the worker asks CUPTI for what is complete and writes it: at most this is lost to a
  * SIGKILL, beside what CUPTI itself still holds. */
 #define FLUSH_PERIOD_NS 500000000ULL
-#define WAKE_MS 250
+#define WAKE_MS KP_CTL_LOOK_MS
 /* How long the end waits for kernels that have run but whose records CUPTI still works on. */
 #define SETTLE_MS 100
 /* CLOCK_REALTIME moved against the trace's clock by more than this: a new pair is recorded. */
 #define CLOCK_STEP_NS 1000000LL
 
-static const CUpti_ActivityKind kinds[] = {
-	/* Never CUPTI_ACTIVITY_KIND_KERNEL: it serialises the program's kernels. */
-	CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
-	CUPTI_ACTIVITY_KIND_MEMCPY,
-	CUPTI_ACTIVITY_KIND_MEMCPY2,
-	CUPTI_ACTIVITY_KIND_MEMSET,
-};
-#define KIND_COUNT (sizeof(kinds) / sizeof(kinds[0]))
-
 static struct {
-	struct kp_cupti cupti;
+	const struct kp_cupti *cupti;
 	struct kp_output output;
 	struct kp_writer *writer;
 	struct kp_translator *translator;
 	struct kp_counts counts; /* worker only */
 	bool dropped_known;
+	bool windows_noted; /* worker only: what there is to say about windows is in the trace */
 	int64_t clock_offset_ns; /* realtime - monotonic, as last recorded */
 	bool noted;              /* worker only: the message is in the trace */
 	pthread_t worker;
@@ -71,6 +66,7 @@ static void publish(struct kp_inject *inject)
 	atomic_store(&slot->records_dropped,
 		     collector.dropped_known ? counts->records_dropped : UINT64_MAX);
 	atomic_store(&slot->kernels_written, counts->kernels_recorded - unwritten);
+	atomic_store(&slot->kernels_filtered, counts->kernels_filtered);
 	atomic_store(&slot->write_errno, (uint64_t)loss.first_errno);
 	if (loss.first_errno) {
 		char reason[128];
@@ -80,6 +76,13 @@ static void publish(struct kp_inject *inject)
 			    "place with -o; records are being lost",
 			    strerror_r(loss.first_errno, reason, sizeof(reason)));
 	}
+}
+
+/* Kernel records that CUPTI delivered, or says it lost. */
+static uint64_t delivered(void)
+{
+	return collector.counts.kernels_recorded + collector.counts.kernels_filtered +
+	       collector.counts.records_dropped;
 }
 
 /* The counts as a record: only what is known is set. */
@@ -98,8 +101,11 @@ static void write_counts(const struct kp_inject *inject)
 	KP_SET(&counts, COUNTS, ranges_unwritten, loss.ranges);
 	KP_SET(&counts, COUNTS, records_unknown, counts.records_unknown);
 	/* More records than launches: some way of launching passes the hooks by. */
-	if (atomic_load(&inject->slot->kernels_issued) < counts.kernels_recorded)
+	if (atomic_load(&inject->slot->kernels_issued) <
+	    counts.kernels_recorded + counts.kernels_filtered)
 		atomic_store(&inject->slot->issued_known, 0);
+	KP_SET(&counts, COUNTS, kernels_filtered, counts.kernels_filtered);
+	kp_windows_put_counts(inject->slot, delivered(), &counts);
 	if (atomic_load(&inject->slot->issued_known))
 		KP_SET(&counts, COUNTS, kernels_issued, atomic_load(&inject->slot->kernels_issued));
 	if (collector.dropped_known)
@@ -139,7 +145,7 @@ static void count_dropped(void)
 {
 	size_t dropped = 0;
 
-	if (collector.cupti.ActivityGetNumDroppedRecords(NULL, 0, &dropped) == CUPTI_SUCCESS)
+	if (collector.cupti->ActivityGetNumDroppedRecords(NULL, 0, &dropped) == CUPTI_SUCCESS)
 		collector.counts.records_dropped += kp_share_dropped(dropped);
 	else
 		collector.dropped_known = false;
@@ -158,14 +164,25 @@ static void write_out(struct kp_inject *inject)
 {
 	kp_nvtx_drain(collector.writer, &collector.counts);
 	kp_writer_flush(collector.writer);
+	kp_windows_write(collector.writer, true);
 	publish(inject);
+}
+
+/* Takes what CUPTI has ready. While CUPTI is detached nothing may be asked: it would come back. */
+static void take_records(void)
+{
+	bool attached = kp_windows_attached();
+
+	if (attached)
+		kp_share_flush(collector.cupti, 0);
+	translate_all(kp_buffers_take(0));
+	if (attached)
+		count_dropped();
 }
 
 static void flush_periodically(struct kp_inject *inject)
 {
-	kp_share_flush(&collector.cupti, 0);
-	translate_all(kp_buffers_take(0));
-	count_dropped();
+	take_records();
 	write_clock(false);
 	write_out(inject);
 }
@@ -176,14 +193,18 @@ static bool flush_finally(void)
 	uint64_t untimed = collector.counts.kernels_untimed;
 	uint64_t until = kp_clock_now() + SETTLE_MS * 1000000ULL;
 
-	kp_share_flush(&collector.cupti, 0);
+	if (!kp_windows_attached()) {
+		translate_all(kp_buffers_take(0));
+		return false;
+	}
+	kp_share_flush(collector.cupti, 0);
 	while (kp_buffers_lent() && kp_clock_now() < until) {
 		const struct timespec pause = {.tv_nsec = 2000000};
 
 		nanosleep(&pause, NULL);
-		kp_share_flush(&collector.cupti, 0);
+		kp_share_flush(collector.cupti, 0);
 	}
-	kp_share_flush(&collector.cupti, CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+	kp_share_flush(collector.cupti, CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 	translate_all(kp_buffers_take(0));
 	count_dropped();
 	return collector.counts.kernels_untimed > untimed;
@@ -192,10 +213,10 @@ static bool flush_finally(void)
 /* A CUPTI older than the GPU enables everything and delivers nothing. */
 static void explain_silence(struct kp_inject *inject)
 {
-	const struct kp_cupti *cupti = &collector.cupti;
+	const struct kp_cupti *cupti = collector.cupti;
 	int supported = 1;
 
-	if (collector.counts.kernels_recorded == 0 &&
+	if (delivered() == 0 && kp_windows_attached() &&
 	    cupti->DeviceSupported(0, &supported) == CUPTI_SUCCESS && !supported)
 		kp_live_say(inject,
 			    "CUPTI %u (%.200s) does not support this GPU: put a newer libcupti "
@@ -203,10 +224,21 @@ static void explain_silence(struct kp_inject *inject)
 			    cupti->version, cupti->path);
 }
 
+/* What happened to the windows, once. */
+static void write_windows_note(void)
+{
+	const char *note = kp_windows_note();
+
+	if (note && !collector.windows_noted)
+		kp_writer_note(collector.writer, KP_NOTE_INFO, note);
+	collector.windows_noted = note != NULL;
+}
+
 static void end_trace(struct kp_inject *inject, enum kp_end_way way)
 {
 	struct kp_end end = {0};
 
+	kp_windows_finish();
 	KP_SET(&end, END, way, way);
 	KP_SET(&end, END, forced, flush_finally());
 	explain_silence(inject);
@@ -217,6 +249,7 @@ static void end_trace(struct kp_inject *inject, enum kp_end_way way)
 	if (inject->slot->message[0] && !collector.noted)
 		kp_writer_note(collector.writer, KP_NOTE_WARNING, inject->slot->message);
 	collector.noted = inject->slot->message[0] != '\0';
+	write_windows_note();
 	kp_writer_end(collector.writer, &end);
 	publish(inject);
 	atomic_store(&inject->slot->state, KP_LIVE_ENDED);
@@ -230,6 +263,7 @@ static void withdraw_end(struct kp_inject *inject)
 	KP_SET(&end, END, way, KP_END_WITHDRAWN);
 	atomic_store(&inject->slot->state, KP_LIVE_RUNNING);
 	kp_writer_end(collector.writer, &end);
+	kp_windows_resume();
 }
 
 /* Sets an answer to the number of the request and wakes who waits for it. */
@@ -254,17 +288,71 @@ static void look_at_requests(struct kp_inject *inject)
 	}
 }
 
+/* ---- kprof ctl ---- */
+
+static void control(enum kp_control_verb verb, struct kp_control_answer *out)
+{
+	const struct kp_live_slot *slot = kp_inject.slot;
+	struct stat about;
+
+	if ((verb == KP_CONTROL_START || verb == KP_CONTROL_STOP) &&
+	    !kp_windows_control(verb == KP_CONTROL_START))
+		out->result = KP_CONTROL_FAILED;
+	if (verb != KP_CONTROL_STATUS)
+		flush_periodically(&kp_inject);
+	if (verb == KP_CONTROL_SNAPSHOT)
+		write_counts(&kp_inject);
+	out->recording =
+		(atomic_load(&kp_windows_recording) & KP_RECORDING_MASK) == KP_RECORDING_ON;
+	out->duty = kp_windows_has_duty();
+	out->windows = kp_windows_number();
+	out->issued_known = atomic_load(&slot->issued_known) != 0;
+	out->kernels_issued = atomic_load(&slot->kernels_issued);
+	out->kernels_recorded = collector.counts.kernels_recorded;
+	out->kernels_filtered = collector.counts.kernels_filtered;
+	out->kernels_out_of_window = atomic_load(&slot->kernels_out_of_window);
+	if (kp_output_check(&collector.output) && fstat(collector.output.fd, &about) == 0)
+		out->trace_bytes = (uint64_t)about.st_size;
+	snprintf(out->message, sizeof(out->message), "%.255s", slot->message);
+	snprintf(out->trace, sizeof(out->trace), "%s", collector.output.path);
+}
+
+/* Whether a window that has ended can give no more: its buffers, or all of its records, are here.
+ */
+static bool is_settled(const struct kp_inject *inject)
+{
+	const struct kp_live_slot *slot = inject->slot;
+
+	return kp_buffers_lent() == 0 || (atomic_load(&slot->issued_known) &&
+					  delivered() + atomic_load(&slot->kernels_out_of_window) +
+							  atomic_load(&slot->kernels_at_edges) >=
+						  atomic_load(&slot->kernels_issued));
+}
+
+/* One turn of the worker: what CUPTI gave back, what is due, who has asked. */
+static void work_once(unsigned most_ms)
+{
+	static unsigned due_ms = 1;
+
+	translate_all(kp_buffers_take(due_ms < most_ms ? due_ms : most_ms));
+	if (kp_windows_wants_flush())
+		take_records();
+	due_ms = kp_windows_tick(WAKE_MS, is_settled(&kp_inject));
+	kp_ctl_serve(control);
+}
+
 static void *work(void *context)
 {
 	struct kp_inject *inject = context;
 	uint64_t next_ns = kp_clock_now() + FLUSH_PERIOD_NS;
 
+	kp_ctl_start();
 	while (!atomic_load(&collector.stop)) {
 		uint64_t now_ns = kp_clock_now();
 		uint64_t left_ms = now_ns < next_ns ? (next_ns - now_ns) / 1000000U + 1 : 0;
 
 		kp_share_serve();
-		translate_all(kp_buffers_take(left_ms < WAKE_MS ? (unsigned)left_ms : WAKE_MS));
+		work_once(left_ms < WAKE_MS ? (unsigned)left_ms : WAKE_MS);
 		if (kp_clock_now() >= next_ns) {
 			flush_periodically(inject);
 			next_ns = kp_clock_now() + FLUSH_PERIOD_NS;
@@ -272,6 +360,7 @@ static void *work(void *context)
 		look_at_requests(inject);
 	}
 	kp_share_worker(false);
+	kp_ctl_end();
 	end_trace(inject, KP_END_EXIT);
 	kp_buffers_close();
 	answer(&collector.stopped, 1);
@@ -300,122 +389,6 @@ static bool start_worker(struct kp_inject *inject)
 
 /* ---- starting ---- */
 
-static uint64_t CUPTIAPI cupti_clock(void)
-{
-	return kp_clock_now();
-}
-
-static void CUPTIAPI ignore(void *context, CUpti_CallbackDomain domain, CUpti_CallbackId id,
-			    const void *data)
-{
-	(void)context;
-	(void)domain;
-	(void)id;
-	(void)data;
-}
-
-/*
- * Whether another client is at work: its buffers would be taken from it silently. Only a subscriber
- * can ask; kprof does not stay one, so that a profiler which the program starts later can.
- */
-static CUptiResult look_for_others(const struct kp_cupti *cupti)
-{
-	CUpti_SubscriberHandle subscriber;
-	CUptiResult result = cupti->Subscribe(&subscriber, ignore, NULL);
-
-	if (result == CUPTI_SUCCESS)
-		cupti->Unsubscribe(subscriber);
-	return result;
-}
-
-static void disable(const struct kp_cupti *cupti)
-{
-	for (size_t i = 0; i < KIND_COUNT; i++)
-		cupti->ActivityDisable(kinds[i]);
-	kp_share_abandon();
-}
-
-/* Turns records on. On failure everything is off again. */
-static CUptiResult enable(struct kp_inject *inject, const struct kp_cupti *cupti)
-{
-	uint8_t zeroed = 1;
-	size_t size = sizeof(zeroed);
-	bool own_clock;
-	CUptiResult result = look_for_others(cupti);
-
-	if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED && kp_share_knows_subscriber())
-		result = CUPTI_SUCCESS; /* the program's own profiler: the records are shared */
-	if (result != CUPTI_SUCCESS)
-		return result;
-	/* A clock that never steps; set before anything is enabled. Refused: CUPTI's own stays. */
-	own_clock = cupti->ActivityRegisterTimestampCallback(cupti_clock) == CUPTI_SUCCESS;
-	kp_share_begin(inject, cupti, kinds, KIND_COUNT, own_clock);
-	cupti->ActivitySetAttribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &size, &zeroed);
-	result = cupti->ActivityRegisterCallbacks(kp_buffers_request, kp_share_completed);
-	for (size_t i = 0; result == CUPTI_SUCCESS && i < KIND_COUNT; i++)
-		result = cupti->ActivityEnable(kinds[i]);
-	if (result != CUPTI_SUCCESS)
-		disable(cupti);
-	return result;
-}
-
-static void explain(struct kp_inject *inject, const struct kp_cupti *cupti, CUptiResult result)
-{
-	const char *remedy = "update CUPTI or the driver so that they match";
-
-	if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
-		remedy = "another profiler is in this process: run without it";
-	else if (result == CUPTI_ERROR_INSUFFICIENT_PRIVILEGES)
-		remedy = "allow profiling for all users (NVreg_RestrictProfilingToAdminUsers=0) or "
-			 "run as root";
-	kp_live_say(inject, "CUPTI %u (%s) refuses: %s (%d); %s", cupti->version, cupti->path,
-		    kp_cupti_word(cupti, result), (int)result, remedy);
-}
-
-/* Binds the first CUPTI that works. */
-static bool find_cupti(struct kp_inject *inject)
-{
-	char path[PATH_MAX] = "";
-	char tried[PATH_MAX] = "";
-	const char *only = inject->settings.cupti_path;
-	const char *tool = kp_tools_find();
-
-	if (tool) {
-		kp_live_say(inject,
-			    "the program runs under %s, which leaves no room for another: kprof "
-			    "stands aside; run one of the two",
-			    tool);
-		return false;
-	}
-
-	for (unsigned i = 0; kp_cupti_candidate(i, only, path); i++) {
-		struct kp_cupti *cupti = &collector.cupti;
-		CUptiResult result;
-
-		if (!kp_cupti_bind(cupti, path)) {
-			if (!tried[0])
-				strcpy(tried, path);
-			continue;
-		}
-		if (cupti->version < KP_CUPTI_OLDEST) {
-			kp_live_say(inject,
-				    "CUPTI %u (%s) is too old: kprof needs that of CUDA 11.8 "
-				    "or later; put a newer libcupti in LD_LIBRARY_PATH",
-				    cupti->version, cupti->path);
-			continue;
-		}
-		result = enable(inject, cupti);
-		if (result == CUPTI_SUCCESS)
-			return true;
-		explain(inject, cupti, result);
-	}
-	kp_live_say(inject,
-		    "no libcupti could be loaded (tried first: %.150s): install the CUDA "
-		    "Toolkit's CUPTI, or set CUDA_HOME to the toolkit",
-		    tried);
-	return false;
-}
-
 static bool open_trace(struct kp_inject *inject)
 {
 	char reason[128];
@@ -443,9 +416,9 @@ static void write_opening(struct kp_inject *inject, bool collecting)
 	if (kp_driver_version(&driver_version))
 		KP_SET(&info, PROCESS, driver_version, driver_version);
 	if (collecting) {
-		const char *path = collector.cupti.path;
+		const char *path = collector.cupti->path;
 
-		KP_SET(&info, PROCESS, cupti_version, collector.cupti.version);
+		KP_SET(&info, PROCESS, cupti_version, collector.cupti->version);
 		KP_SET(&info, PROCESS, cupti_path, ((struct kp_text){path, strlen(path)}));
 	}
 	kp_writer_process(collector.writer, &info);
@@ -457,22 +430,25 @@ static void write_opening(struct kp_inject *inject, bool collecting)
 bool kp_collector_start(struct kp_inject *inject)
 {
 	struct kp_shield shield;
-	bool collecting;
+	bool collecting, attached;
 
 	if (!open_trace(inject))
 		return false;
-	collecting = find_cupti(inject);
+	collector.cupti = kp_enabling_find(inject, &attached);
+	collecting = collector.cupti != NULL;
 	kp_output_shield(&shield);
 	write_opening(inject, collecting);
 	kp_output_unshield(&shield);
 	if (!collecting)
 		return false;
-	collector.translator = kp_translator_create(&collector.cupti, collector.writer);
+	collector.translator = kp_translator_create(collector.cupti, collector.writer);
+	kp_windows_start(inject, collector.cupti, kp_windows_on_at_start(), attached);
 	if (collector.translator && start_worker(inject)) {
-		kp_share_prepare();
+		if (kp_share_on()) /* else the client is CUPTI's alone until a window begins */
+			kp_share_prepare();
 		return true;
 	}
-	disable(&collector.cupti);
+	kp_enabling_abandon();
 	kp_live_say(inject, "out of memory or threads");
 	return false;
 }

@@ -17,6 +17,9 @@
 	X(GetResultString, (CUptiResult, const char **))                                           \
 	X(Subscribe, (CUpti_SubscriberHandle *, CUpti_CallbackFunc, void *))                       \
 	X(Unsubscribe, (CUpti_SubscriberHandle))                                                   \
+	X(EnableCallback,                                                                          \
+	  (uint32_t, CUpti_SubscriberHandle, CUpti_CallbackDomain, CUpti_CallbackId))              \
+	X(Finalize, (void))                                                                        \
 	X(DeviceSupported, (CUdevice, int *))                                                      \
 	X(ActivityRegisterTimestampCallback, (CUpti_TimestampCallbackFunc))                        \
 	X(ActivityRegisterCallbacks,                                                               \

@@ -44,6 +44,7 @@ static void begin_anew(void)
 	kp_collector_forget();
 	kp_buffers_forget();
 	kp_nvtx_forget();
+	kp_windows_forget();
 	kp_hooks_forget();
 	kp_hooks_graph_forget();
 	kp_share_forget();

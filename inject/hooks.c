@@ -10,6 +10,7 @@
 #include "inject/elf.h"
 #include "inject/loader.h"
 #include "inject/modules.h"
+#include "inject/windows.h"
 #include "inject/words.h"
 
 #define EXPORTED __attribute__((visibility("default")))
@@ -44,6 +45,7 @@ static void *const *const wrappers[KP_HOOK_COUNT] = {
 
 _Atomic(void *) kp_hook_real[KP_HOOK_COUNT];
 _Atomic int kp_hooks_captures;
+_Thread_local unsigned kp_hooks_before __attribute__((tls_model("initial-exec")));
 
 static _Atomic uintptr_t libcuda_begin, libcuda_end;
 static _Atomic(struct kp_live_slot *) counting; /* where to count; NULL before the start */
@@ -263,8 +265,10 @@ void kp_hooks_issued(uint64_t kernels)
 {
 	struct kp_live_slot *slot = atomic_load_explicit(&counting, memory_order_relaxed);
 
-	if (slot)
-		atomic_fetch_add_explicit(&slot->kernels_issued, kernels, memory_order_relaxed);
+	if (!slot)
+		return;
+	kp_windows_count(slot, kernels, kp_hooks_before);
+	atomic_fetch_add_explicit(&slot->kernels_issued, kernels, memory_order_relaxed);
 }
 
 void kp_hooks_lose_count(void)

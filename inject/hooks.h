@@ -16,9 +16,10 @@
 #include <stdbool.h>
 
 #include "inject/state.h"
+#include "inject/windows.h"
 
 /* X(name): every driver function that is hooked; the wrappers stand in hooks_launch.c and
- * hooks_graph.c. */
+ * hooks_graph.c, hooks_profiler.c. */
 #define KP_DRIVER_HOOKS(X)                                                                         \
 	X(cuGetProcAddress)                                                                        \
 	X(cuGetProcAddress_v2)                                                                     \
@@ -47,7 +48,9 @@
 	X(cuStreamBeginCaptureToGraph)                                                             \
 	X(cuStreamBeginCaptureToGraph_ptsz)                                                        \
 	X(cuStreamEndCapture)                                                                      \
-	X(cuStreamEndCapture_ptsz)
+	X(cuStreamEndCapture_ptsz)                                                                 \
+	X(cuProfilerStart)                                                                         \
+	X(cuProfilerStop)
 
 enum kp_hook {
 #define KP_HOOK_ENUM(name) KP_HOOK_##name,
@@ -65,9 +68,13 @@ KP_DRIVER_HOOKS(KP_WRAPPER_DECLARATION)
 #undef KP_WRAPPER_DECLARATION
 #define KP_WRAPPER(name) void *const kp_wrapper_##name = (void *)hook_##name
 
+/* What was on when this thread last went to the driver. No call: the model needs none. */
+extern _Thread_local unsigned kp_hooks_before __attribute__((tls_model("initial-exec")));
+
 /* Calls the driver's own function of a hook with the prototype of `type`. */
 #define KP_REAL(name, type)                                                                        \
-	((type)atomic_load_explicit(&kp_hook_real[KP_HOOK_##name], memory_order_relaxed))
+	(kp_hooks_before = atomic_load_explicit(&kp_windows_recording, memory_order_relaxed),      \
+	 (type)atomic_load_explicit(&kp_hook_real[KP_HOOK_##name], memory_order_relaxed))
 
 /*
  * Begins to count: rewrites the slots of modules that link libcuda. The count is known from here on

@@ -17,6 +17,8 @@
 #include <nvtx3/nvToolsExt.h>
 
 #include "inject/state.h"
+#include "inject/window_settings.h"
+#include "inject/windows.h"
 #include "trace/intern.h"
 
 #define NO_NAME UINT32_MAX
@@ -30,6 +32,7 @@
 struct open_range {
 	uint64_t start_ns;
 	uint32_t domain, name;
+	bool opens_window; /* it counts for --range */
 };
 
 /* The open ranges of one thread, all domains together. */
@@ -50,6 +53,7 @@ static struct {
 	uint32_t *written; /* the writer's number of each name; worker only */
 	size_t written_count;
 	bool broken; /* forked in the middle of a change: names cannot be used */
+	_Atomic uint32_t watched_plus_one; /* number of --range's name; 0: not looked up yet */
 } nvtx = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static _Thread_local struct stack *own_stack;
@@ -157,6 +161,19 @@ static uint32_t domain_of(nvtxDomainHandle_t domain)
 	return domain ? NUMBER_OF(domain) : intern("");
 }
 
+/* Tells the windows of a range that begins, where it has the name that --range asks for. */
+static void tell_begin(struct open_range *range)
+{
+	const char *watched = kp_window_settings()->range;
+
+	if (!watched[0])
+		return;
+	if (!nvtx.watched_plus_one)
+		nvtx.watched_plus_one = intern(watched) + 1;
+	if (range->name != NO_NAME && range->name + 1 == nvtx.watched_plus_one)
+		kp_windows_range_begin(&range->opens_window);
+}
+
 static void finish_range(const struct open_range *range, uint32_t thread, uint32_t depth)
 {
 	struct kp_range closed = {.start_ns = range->start_ns,
@@ -166,6 +183,7 @@ static void finish_range(const struct open_range *range, uint32_t thread, uint32
 				  .name = range->name,
 				  .depth = depth};
 
+	kp_windows_range_end(range->opens_window);
 	pthread_mutex_lock(&nvtx.lock);
 	if (nvtx.broken || range->domain == NO_NAME || range->name == NO_NAME ||
 	    nvtx.closed_count >= KP_NVTX_LIMIT ||
@@ -188,12 +206,14 @@ static uint32_t depth_below(const struct stack *stack, uint32_t domain, size_t t
 
 static int push(uint32_t domain, uint32_t name)
 {
+	struct open_range range = {kp_clock_now(), domain, name, false};
 	struct stack *stack = get_stack();
 
 	if (!stack ||
 	    !grow((void **)&stack->ranges, stack->count, &stack->capacity, sizeof(*stack->ranges)))
 		return NVTX_NO_PUSH_POP_TRACKING;
-	stack->ranges[stack->count++] = (struct open_range){kp_clock_now(), domain, name};
+	tell_begin(&range);
+	stack->ranges[stack->count++] = range;
 	return (int)depth_below(stack, domain, stack->count - 1);
 }
 
@@ -219,9 +239,10 @@ static int pop(uint32_t domain)
 
 static nvtxRangeId_t start(uint32_t domain, uint32_t name)
 {
-	struct open_range range = {kp_clock_now(), domain, name};
+	struct open_range range = {kp_clock_now(), domain, name, false};
 	nvtxRangeId_t id = 0;
 
+	tell_begin(&range);
 	pthread_mutex_lock(&nvtx.lock);
 	if (!nvtx.broken && nvtx.started_count < KP_NVTX_LIMIT &&
 	    grow((void **)&nvtx.started, nvtx.started_count, &nvtx.started_capacity,
@@ -232,6 +253,8 @@ static nvtxRangeId_t start(uint32_t domain, uint32_t name)
 		nvtx.refused++;
 	}
 	pthread_mutex_unlock(&nvtx.lock);
+	if (!id)
+		kp_windows_range_end(range.opens_window);
 	return id;
 }
 

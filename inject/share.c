@@ -32,6 +32,7 @@ static struct {
 	_Atomic bool due;                           /* records of the client's may yet come */
 	_Atomic bool wanted;                        /* the worker is to ask for a buffer */
 	_Atomic bool serving;                       /* there is a worker */
+	void (*_Atomic changed)(void);              /* see kp_share_watch */
 	_Atomic size_t dropped_client, dropped_own; /* read, but not yet told to the one or other */
 	pthread_mutex_t lock;                       /* for waiting only */
 	pthread_cond_t asked;                       /* the worker has asked for a buffer */
@@ -65,6 +66,30 @@ static struct timespec after_ms(unsigned ms)
 static uint64_t bit(CUpti_ActivityKind kind)
 {
 	return (unsigned)kind < KIND_LIMIT ? 1ULL << (unsigned)kind : 0;
+}
+
+void kp_share_watch(void (*changed)(void))
+{
+	atomic_store(&share.changed, changed);
+}
+
+/* The client has switched records on or off. */
+static void tell_watcher(void)
+{
+	void (*changed)(void) = atomic_load(&share.changed);
+
+	if (changed)
+		changed();
+}
+
+bool kp_share_client_alone(void)
+{
+	return !kp_share_on() && atomic_load(&share.enabled);
+}
+
+bool kp_share_client_active(void)
+{
+	return kp_share_on() && atomic_load(&share.enabled);
 }
 
 bool kp_share_on(void)
@@ -295,6 +320,7 @@ CUptiResult kp_share_enable(CUpti_ActivityKind kind,
 		atomic_fetch_or(&share.foreign, bit(kind));
 	atomic_fetch_or(&share.enabled, bit(kind));
 	atomic_store(&share.due, true);
+	tell_watcher();
 	warn_of_graphs(kind);
 	kp_share_clock_sample();
 	kp_share_prepare();
@@ -312,6 +338,7 @@ CUptiResult kp_share_disable(CUpti_ActivityKind kind,
 	if (shares && atomic_load(&share.enabled) & bit(kind))
 		kp_deliver_close(kind);
 	atomic_fetch_and(&share.enabled, ~bit(kind));
+	tell_watcher();
 	kp_share_clock_sample();
 	return CUPTI_SUCCESS;
 }
@@ -384,6 +411,7 @@ CUptiResult kp_share_finalize(void)
 	atomic_store(&share.dropped_client, 0);
 	if (subscriber)
 		share.cupti->Unsubscribe(subscriber);
+	tell_watcher();
 	return CUPTI_SUCCESS;
 }
 

@@ -48,6 +48,14 @@ bool kp_share_claims(CUpti_ActivityKind kind);
 void kp_share_serve(void);
 /* Whether there is a worker that serves, or is about to. */
 void kp_share_worker(bool there);
+/* Whether the client has records of some kind on: then kprof's must stay on, for they are its too.
+ */
+bool kp_share_client_active(void);
+/* Whether the client has, and CUPTI is its alone: to take over in the middle could cost it records.
+ */
+bool kp_share_client_alone(void);
+/* `changed` is called when the client has switched records on or off, in its thread. */
+void kp_share_watch(void (*changed)(void));
 /* Waits a moment until the worker has asked the client for its first buffer, if one is due. */
 void kp_share_prepare(void);
 

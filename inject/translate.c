@@ -13,7 +13,9 @@
 #endif
 
 #include "inject/driver.h"
+#include "inject/filter.h"
 #include "inject/share.h"
+#include "inject/window_settings.h"
 
 /*
  * CUPTI 11.8 delivers Kernel8, later ones up to Kernel13 (CUDA 13.5), each with members added at
@@ -82,6 +84,7 @@ struct cached_name {
 	const char *pointer;
 	char *copy; /* to notice a pointer that was used again for another name */
 	uint32_t number;
+	bool filtered; /* left out: it has no number */
 };
 
 #define DEVICE_LIMIT 256
@@ -89,6 +92,7 @@ struct cached_name {
 struct kp_translator {
 	const struct kp_cupti *cupti;
 	struct kp_writer *writer;
+	const struct kp_window_settings *asked;
 	struct cached_name names[NAME_CACHE_SIZE];
 	bool described[DEVICE_LIMIT];
 };
@@ -100,6 +104,7 @@ struct kp_translator *kp_translator_create(const struct kp_cupti *cupti, struct 
 	if (translator) {
 		translator->cupti = cupti;
 		translator->writer = writer;
+		translator->asked = kp_window_settings();
 	}
 	return translator;
 }
@@ -116,23 +121,29 @@ static void describe_device(struct kp_translator *translator, uint32_t ordinal)
 	kp_writer_device(translator->writer, &info);
 }
 
-static enum kp_status intern_name(struct kp_translator *translator, const char *name, uint32_t *out)
+/* The number of a name; *filtered: the user's patterns leave the kernel out, and there is none. */
+static enum kp_status intern_name(struct kp_translator *translator, const char *name, uint32_t *out,
+				  bool *filtered)
 {
 	uintptr_t hash = (uintptr_t)name;
 	struct cached_name *cached = &translator->names[(hash ^ hash >> 12) % NAME_CACHE_SIZE];
 	enum kp_status status;
 
 	if (!name)
-		return kp_writer_intern(translator->writer, "", 0, out);
+		name = "";
 	if (cached->pointer == name && strcmp(cached->copy, name) == 0) {
 		*out = cached->number;
+		*filtered = cached->filtered;
 		return KP_OK;
 	}
-	status = kp_writer_intern(translator->writer, name, strlen(name), out);
+	*filtered =
+		!kp_filter_takes(translator->asked->kernels, translator->asked->skip_kernels, name);
+	status = *filtered ? KP_OK : kp_writer_intern(translator->writer, name, strlen(name), out);
 	free(cached->copy);
 	cached->copy = status == KP_OK ? strdup(name) : NULL;
 	cached->pointer = cached->copy ? name : NULL;
 	cached->number = *out;
+	cached->filtered = *filtered;
 	return status;
 }
 
@@ -161,12 +172,18 @@ static void translate_kernel(struct kp_translator *translator, const kernel_reco
 		.graph = record->graphId,
 	};
 	enum kp_time_quality quality = kp_time_quality(record->start, record->end);
+	bool filtered = false;
+	enum kp_status status = intern_name(translator, record->name, &config.name, &filtered);
 
+	if (filtered) {
+		counts->kernels_filtered++;
+		return;
+	}
 	counts->kernels_recorded++;
 	counts->kernels_untimed += quality == KP_TIME_UNTIMED;
 	counts->kernels_invalid += quality == KP_TIME_INVALID;
 	describe_device(translator, record->deviceId);
-	if (intern_name(translator, record->name, &config.name) != KP_OK ||
+	if (status != KP_OK ||
 	    kp_writer_config(translator->writer, &config, &launch.config) != KP_OK) {
 		counts->kernels_unwritten++;
 		return;
