@@ -46,7 +46,8 @@ static enum kp_status builder_init(struct kp_builder *builder, struct kp_reader 
 	if (!builder->report->arena)
 		return KP_NO_MEMORY;
 	kp_build_boots(builder);
-	return kp_operators_builtin(&builder->operators);
+	enum kp_status status = kp_operators_builtin(&builder->operators);
+	return status == KP_OK ? kp_build_windows_begin(builder) : status;
 }
 
 /* Frees all but the report. */
@@ -59,6 +60,7 @@ static void builder_fini(struct kp_builder *builder)
 	for (size_t i = 0; i < builder->gpu_count; i++)
 		kp_sweep_destroy(builder->gpus[i].sweep);
 	kp_build_uses_fini(builder);
+	kp_build_windows_end(builder);
 	free(builder->processes);
 	free(builder->gpus);
 	free(builder->rows);
@@ -82,6 +84,8 @@ static enum kp_status read_all(struct kp_builder *builder)
 		if (status != KP_OK)
 			return status;
 	}
+	if (status == KP_END)
+		kp_build_windows_finish(builder);
 	return status == KP_END ? KP_OK : status;
 }
 

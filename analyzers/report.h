@@ -9,7 +9,8 @@
  *   kernel time   the sum of the durations of all timed kernels. Overlap counts twice here.
  *   busy time     the time in which at least one kernel ran, per GPU, added over GPUs (union).
  *   span          from the first timed kernel, memory copy or set to the last one's end, per
- *                 GPU, added over GPUs.
+ *                 GPU, added over GPUs. Where all that used a GPU was recorded in windows: the
+ *                 length of these, for nothing is known of the time between them.
  * A GPU is one timeline: processes of one host that share a device (same UUID; MIG slices have
  * their own) share it, unless their clocks show that the host was started anew in between. A device
  * without a known UUID is one timeline for each process. Only GPUs with records have a row.
@@ -27,6 +28,7 @@
 #include <stdint.h>
 
 #include "analyzers/report_process.h"
+#include "analyzers/report_windows.h"
 #include "trace/reader.h"
 #include "trace/status.h"
 
@@ -51,6 +53,7 @@ struct kp_kernel_row {
 	size_t operator_index;
 	uint64_t calls; /* all launches, timed or not */
 	struct kp_durations durations;
+	struct kp_estimate estimate;
 	struct kp_shares shares;
 	uint64_t graph_calls;       /* of calls: launched by a CUDA graph */
 	uint32_t config_count;      /* distinct grid/block/shared-memory combinations */
@@ -63,6 +66,7 @@ struct kp_operator_row {
 	const char *name; /* "attention", "gemm", … as in operators.yaml */
 	uint64_t calls;
 	struct kp_durations durations;
+	struct kp_estimate estimate;
 	struct kp_shares shares;
 	size_t first_kernel, kernel_count; /* its kernels are contiguous in kernels[] */
 	bool above_threshold;
@@ -100,6 +104,8 @@ struct kp_report_counts {
 	uint64_t unwritten;     /* delivered, but not written (disk full) */
 	uint64_t lost;          /* in damaged parts of the file, where that is known */
 	uint64_t unknown_records;
+	uint64_t filtered;      /* delivered, and left out by the user's patterns */
+	uint64_t out_of_window; /* issued while nothing was recorded */
 	uint64_t displaced; /* kernels out of order in a broken file: busy times are approximate */
 	uint32_t processes_refused; /* in which nothing could be collected; their notes say why */
 	uint32_t
@@ -111,6 +117,7 @@ struct kp_report_counts {
 struct kp_report {
 	struct kp_report_options options;
 	struct kp_report_counts counts;
+	struct kp_report_windows windows;
 	uint64_t kernel_ns, busy_ns, span_ns;    /* as defined above, over all GPUs */
 	const struct kp_operator_row *operators; /* by time, largest first */
 	size_t operator_count;

@@ -69,6 +69,9 @@ static void say_no_kernels(struct sentence *sentence, const struct kp_report *re
 		    report->counts.kernels);
 	else if (report->counts.processes_refused)
 		say(sentence, "Nothing was recorded: the note above says why and what helps");
+	else if (report->windows.any)
+		say(sentence, "No kernel was recorded in the windows that were asked for: the line "
+			      "«Windows» says how much was launched outside");
 	else if (was_issued(report))
 		say(sentence, "Kernels were launched, but CUPTI recorded none: «kprof doctor» may "
 			      "say why");

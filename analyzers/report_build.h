@@ -64,6 +64,7 @@ struct kp_builder {
 	size_t use_count, use_capacity;
 	struct kp_sweep_parts parts;
 	struct kp_duration_tally memop_tallies[KP_MEMOP_KIND_COUNT];
+	struct kp_build_windows *windows; /* NULL: everything was recorded from start to end */
 	uint64_t memop_bytes[KP_MEMOP_KIND_COUNT], memop_calls[KP_MEMOP_KIND_COUNT];
 };
 
@@ -86,6 +87,20 @@ enum kp_status kp_build_event(struct kp_builder *builder, const struct kp_event 
 
 /* report_totals.c: GPUs, processes, memory operations, counts, and the totals of all. */
 enum kp_status kp_build_totals(struct kp_builder *builder);
+
+/* report_windows.c. Before reading; for each launch of a row, and each timed interval besides;
+ * after reading; the span of a GPU; estimates. */
+enum kp_status kp_build_windows_begin(struct kp_builder *builder);
+enum kp_status kp_build_windows_launch(struct kp_builder *builder, const struct kp_process *process,
+				       uint32_t row, const struct kp_launch *launch);
+void kp_build_windows_see(struct kp_builder *builder, const struct kp_process *process,
+			  uint64_t start_ns, uint64_t end_ns);
+void kp_build_windows_finish(struct kp_builder *builder);
+enum kp_status kp_build_windows_span(const struct kp_builder *builder, size_t gpu,
+				     struct kp_gpu_row *row);
+struct kp_estimate kp_build_windows_row(const struct kp_builder *builder, uint32_t row);
+struct kp_estimate kp_build_windows_operator(const struct kp_builder *builder, size_t operator);
+void kp_build_windows_end(struct kp_builder *builder);
 
 /* A kernel on its way into the report: everything but its place. */
 struct kp_build_draft {

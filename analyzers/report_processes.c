@@ -86,7 +86,8 @@ static struct kp_text reason_of(const struct kp_process *process, enum kp_proces
 static void count_missing(struct kp_process_row *row)
 {
 	const struct kp_counts *counts = &row->process->counts;
-	uint64_t explained = row->kernels;
+	uint64_t explained =
+		row->kernels + counts->kernels_filtered + counts->kernels_out_of_window;
 
 	row->missing_known = KP_HAS(counts, COUNTS, kernels_issued);
 	if (row->process->end.has)

@@ -92,6 +92,7 @@ static enum kp_status put_operators(struct kp_builder *builder,
 		rows[i].shares =
 			kp_build_shares(builder, rows[i].durations.total_ns, operators[i].part_ns);
 		rows[i].above_threshold = rows[i].shares.kernel_pct > report->options.threshold_pct;
+		rows[i].estimate = kp_build_windows_operator(builder, operators[i].index);
 		rows[i].first_kernel = first_kernel;
 		first_kernel += rows[i].kernel_count;
 		place[operators[i].index] = i;

@@ -85,6 +85,9 @@ static enum kp_status read_launch(struct kp_builder *builder, const struct kp_pr
 		status = fill_slot(builder, process, &process->configs[launch->config], slot);
 	if (status != KP_OK)
 		return status;
+	status = kp_build_windows_launch(builder, process, slot->row_plus_one - 1, launch);
+	if (status != KP_OK)
+		return status;
 	slot->calls++;
 	reading->kernels++;
 	builder->rows[slot->row_plus_one - 1].calls++;
@@ -140,6 +143,7 @@ static enum kp_status read_memop(struct kp_builder *builder, const struct kp_pro
 	if (status != KP_OK || kp_time_quality(memop->start_ns, memop->end_ns) != KP_TIME_VALID)
 		return status;
 	widen_span(&builder->gpus[gpu].row, memop->start_ns, memop->end_ns);
+	kp_build_windows_see(builder, process, memop->start_ns, memop->end_ns);
 	return kp_durations_add(&builder->memop_tallies[kind], memop->end_ns - memop->start_ns,
 				builder->scratch);
 }

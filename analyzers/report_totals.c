@@ -24,6 +24,8 @@ static enum kp_status put_gpus(struct kp_builder *builder)
 		rows[i] = builder->gpus[i].row;
 		rows[i].busy_ns = kp_sweep_busy_ns(sweep);
 		rows[i].span_ns = rows[i].last_ns - rows[i].first_ns;
+		if (kp_build_windows_span(builder, i, &rows[i]) != KP_OK)
+			return KP_NO_MEMORY;
 		report->counts.displaced += kp_sweep_displaced(sweep);
 		report->kernel_ns = add_saturating(report->kernel_ns, rows[i].kernel_ns);
 		report->busy_ns = add_saturating(report->busy_ns, rows[i].busy_ns);
@@ -48,6 +50,8 @@ static void add_counts(struct kp_report_counts *counts, const struct kp_process_
 	else
 		counts->dropped_known = false;
 	counts->unwritten = add_saturating(counts->unwritten, from->kernels_unwritten);
+	counts->filtered = add_saturating(counts->filtered, from->kernels_filtered);
+	counts->out_of_window = add_saturating(counts->out_of_window, from->kernels_out_of_window);
 	counts->unknown_records = add_saturating(counts->unknown_records, from->records_unknown);
 	counts->processes_unfinished += row->process->end.has == 0;
 }

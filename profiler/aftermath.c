@@ -72,6 +72,24 @@ static void wait_for_stragglers(const struct kp_live *live)
 	}
 }
 
+/* What was issued while nothing was recorded, as the collector itself would say it. */
+static void append_outside(const struct kp_live_slot *slot, uint64_t recorded,
+			   struct kp_counts *counts)
+{
+	uint64_t out = counter(&slot->kernels_out_of_window);
+	uint64_t edges = counter(&slot->kernels_at_edges);
+	uint64_t unsampled = counter(&slot->kernels_unsampled);
+	uint64_t delivered = recorded + counter(&slot->kernels_filtered) + counts->records_dropped;
+
+	if (!counter(&slot->issued_known) || out + edges == 0)
+		return;
+	uint64_t missed = edges - kp_live_edges_recorded(counter(&slot->kernels_issued), out, edges,
+							 delivered);
+	KP_SET(counts, COUNTS, kernels_out_of_window, out + missed);
+	if (unsampled > 0)
+		KP_SET(counts, COUNTS, kernels_unsampled, unsampled + missed);
+}
+
 static void put_message(struct kp_writer *writer, const struct kp_live_slot *slot)
 {
 	char message[KP_LIVE_MESSAGE_BYTES] = "";
@@ -109,7 +127,9 @@ static enum kp_status append_counts(const struct kp_live_slot *slot, int fd, boo
 	COPY(records_dropped);
 	COPY(kernels_invalid);
 	COPY(kernels_untimed);
+	COPY(kernels_filtered);
 #undef COPY
+	append_outside(slot, recorded, &counts);
 	if (recorded != UNKNOWN && written != UNKNOWN)
 		KP_SET(&counts, COUNTS, kernels_unwritten,
 		       recorded > written ? recorded - written : 0);

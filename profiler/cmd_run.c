@@ -24,6 +24,7 @@
 #include "profiler/recording.h"
 #include "profiler/say.h"
 #include "profiler/untraced.h"
+#include "profiler/window_options.h"
 
 /* One run, from the command line to the report. */
 struct run {
@@ -70,6 +71,8 @@ static int prepare(struct run *run)
 		if (!kp_output_check(settings->report))
 			return KP_EXIT_FAILURE;
 	}
+	if (!kp_window_options_check(settings))
+		return KP_EXIT_FAILURE;
 	kp_target_inspect(run->command, getenv("PATH"), &run->target);
 	bool missing = run->target.state == KP_TARGET_NOT_FOUND;
 	if (run->target.state != KP_TARGET_FOUND) {
@@ -225,6 +228,8 @@ static int launch(struct run *run)
 	kp_environment_warn(&environment);
 	if (explanation)
 		kp_say("%s %s", run->command, explanation);
+	if (!kp_window_options_export(run->settings))
+		return kp_fail("out of memory");
 	enum kp_status status =
 		kp_launch_run(run->settings->operands, &run->target, &environment, &launched);
 	if (status != KP_OK)

@@ -104,7 +104,27 @@ static struct kp_human operator_name(const struct kp_table_row *row, int digits)
 	return out;
 }
 
-enum condition { ALWAYS, WITH_SHARES, WITHOUT_SHARES, BY_KERNEL };
+static struct kp_human estimated_total(const struct kp_table_row *row, int digits)
+{
+	return duration(row, row->estimate.total_ns, digits);
+}
+
+static struct kp_human interval(const struct kp_table_row *row, int digits)
+{
+	(void)digits;
+	return duration(row, row->estimate.total_ci95_ns, 2);
+}
+
+static struct kp_human estimated_calls(const struct kp_table_row *row, int digits)
+{
+	struct kp_human out;
+
+	(void)digits;
+	snprintf(out.text, sizeof out.text, "%.0f", row->estimate.calls);
+	return out;
+}
+
+enum condition { ALWAYS, WITH_SHARES, WITHOUT_SHARES, BY_KERNEL, EXACT, ESTIMATED };
 
 struct column {
 	const char *title;
@@ -126,8 +146,11 @@ static const struct column columns[] = {
 	{"", mark, RANKING, ALWAYS, 0, false, false},
 	{"Busy", busy_share, RANKING, WITH_SHARES, 0, true, false},
 	{"Span", span_share, RANKING, WITH_SHARES, 0, true, false},
-	{"Total", total, RANKING | MEMOPS, ALWAYS, 0, true, false},
-	{"Calls", calls, RANKING | MEMOPS, ALWAYS, 0, true, false},
+	{"~Total", estimated_total, RANKING, ESTIMATED, 0, true, false},
+	{"±95%", interval, RANKING, ESTIMATED, 0, false, false},
+	{"~Calls", estimated_calls, RANKING, ESTIMATED, 0, true, false},
+	{"Total", total, RANKING | MEMOPS, EXACT, 0, true, false},
+	{"Calls", calls, RANKING | MEMOPS, EXACT, 0, true, false},
 	{"Bytes", bytes, MEMOPS, ALWAYS, 0, false, false},
 	{"Avg", average, RANKING | MEMOPS, ALWAYS, 0, false, false},
 	{"Med", median, RANKING | MEMOPS, ALWAYS, 4, false, false},
@@ -161,6 +184,10 @@ static bool is_wanted(const struct column *column, const struct kp_table *table,
 		return !view->shares;
 	case BY_KERNEL:
 		return view->by == KP_BY_KERNEL;
+	case EXACT:
+		return !table->estimates;
+	case ESTIMATED:
+		return table->estimates;
 	case ALWAYS:
 		break;
 	}
@@ -221,7 +248,7 @@ static void lay_out(struct layout *layout, const struct kp_table *table, const s
 	layout->least_name_width = least_name_width(table);
 	for (size_t i = 0; i < COLUMN_COUNT; i++) {
 		layout->shown[i] = is_wanted(&columns[i], table, view);
-		layout->width[i] = strlen(columns[i].title);
+		layout->width[i] = kp_text_columns(columns[i].title);
 		for (size_t k = 0; k < table->row_count && layout->shown[i]; k++) {
 			struct kp_human value =
 				value_of(&columns[i], &table->rows[k], layout->digits);

@@ -26,6 +26,7 @@ struct kp_table_row {
 	const char *rest_of;       /* what they are, in the singular */
 	uint64_t calls, bytes;
 	struct kp_durations durations;
+	struct kp_estimate estimate; /* of a table with estimates */
 	struct kp_shares shares;
 	bool marked;
 };
@@ -35,6 +36,7 @@ struct kp_table {
 	const char *name_title;
 	const struct kp_table_row *rows;
 	size_t row_count;
+	bool estimates; /* totals are those of the whole run, from windows */
 };
 
 /*

@@ -15,12 +15,13 @@
 
 #define AT(member) offsetof(struct kp_settings, member)
 #define MANY SIZE_MAX
-#define COMMAND_COUNT 7
+#define COMMAND_COUNT 8
 
 static const char *const by_names[] = {"operator", "kernel", "process", NULL};
 static const char *const name_names[] = {"short", "full", "mangled", NULL};
 static const char *const color_names[] = {"auto", "always", "never", NULL};
 static const char *const switch_names[] = {"on", "off", NULL};
+static const char *const capture_names[] = {"none", "cudaProfilerApi", NULL};
 static const char *const info_formats[] = {"text", "yaml", "json", NULL};
 
 // clang-format off
@@ -45,6 +46,43 @@ static const struct kp_option recording_options[] = {
 		 "unless switched off."},
 	{.name = "quiet", .letter = 'q', .type = KP_OPTION_FLAG, .offset = AT(quiet),
 	 .help = "Print warnings and errors only: no ranking, no closing line."},
+	{0},
+};
+static const struct kp_option window_options[] = {
+	{.name = "delay", .type = KP_OPTION_NUMBER, .offset = AT(delay_s), .argument = "SECONDS",
+	 .minimum = 0, .maximum = 1e9,
+	 .help = "Record nothing for the first SECONDS after a process's first use of CUDA."},
+	{.name = "duration", .type = KP_OPTION_NUMBER, .offset = AT(duration_s),
+	 .argument = "SECONDS", .minimum = 0, .maximum = 1e9,
+	 .help = "Record for SECONDS, counted from where recording may first begin, and no more "
+		 "after that; 0 is no limit."},
+	{.name = "range", .type = KP_OPTION_TEXT, .offset = AT(range), .argument = "NAME[:N-M]",
+	 .help = "Record while an NVTX range called NAME is open (push and pop, or start and end, "
+		 "in any domain): all of them, or the N-th to the M-th of each process. NAME:N is "
+		 "the N-th alone, NAME:N- all from the N-th on."},
+	{.name = "capture-range", .type = KP_OPTION_CHOICE, .offset = AT(capture_range),
+	 .choices = capture_names,
+	 .help = "Record between the program's calls of cudaProfilerStart and cudaProfilerStop."},
+	{.name = "kernels", .type = KP_OPTION_TEXT, .offset = AT(kernels), .argument = "PATTERN",
+	 .help = "Keep only records of kernels whose name fits PATTERN: a glob with *, ? and "
+		 "[...], or several separated by commas. It must fit the whole of the mangled "
+		 "name, of the function's name with its namespaces (as far as its template "
+		 "arguments), or of the function's name alone. What is left out is counted."},
+	{.name = "skip-kernels", .type = KP_OPTION_TEXT, .offset = AT(skip_kernels),
+	 .argument = "PATTERN",
+	 .help = "Leave out records of kernels whose name fits PATTERN, likewise."},
+	{.name = "duty", .type = KP_OPTION_NUMBER, .offset = AT(duty_pct), .argument = "PCT",
+	 .minimum = 0.01, .maximum = 50, .suffix = '%',
+	 .help = "Record PCT percent of the time, in short windows at random places, and let the "
+		 "report scale totals up, with confidence intervals. Between windows CUPTI is "
+		 "detached where that is safe, so that the program runs at its own speed: the "
+		 "mode to leave on. 2 is a good start."},
+	{0},
+};
+static const struct kp_option ctl_options[] = {
+	{.name = "output", .letter = 'o', .type = KP_OPTION_FILE, .offset = AT(output),
+	 .argument = "FILE",
+	 .help = "With snapshot: copy the trace as it is then to FILE."},
 	{0},
 };
 static const struct kp_option run_options[] = {
@@ -105,6 +143,8 @@ static const struct kp_option manual_options[] = {
 static const struct kp_option_group help_group = {"Help", help_options};
 static const struct kp_option_group version_group = {"Version", version_options};
 static const struct kp_option_group recording_group = {"Recording", recording_options};
+static const struct kp_option_group window_group = {"What is recorded", window_options};
+static const struct kp_option_group ctl_group = {"Output", ctl_options};
 static const struct kp_option_group run_group = {"Report", run_options};
 static const struct kp_option_group view_group = {"What the report shows", view_options};
 static const struct kp_option_group report_group = {"Output", report_options};
@@ -162,11 +202,17 @@ static const char *const run_description[] = {
 	"it, and both get their records. Under Nsight Systems, Nsight Compute or compute-sanitizer "
 	"kprof says so and stands aside.",
 	"The trace stays after the run: kprof report ranks it again in other ways.",
+	"Everything is recorded from start to end, unless an option says when: the conditions of "
+	"--delay, --duration, --range, --capture-range and --duty must hold together. Time outside "
+	"is not looked at: launches there are counted, and it is not called idle. kprof ctl starts "
+	"and stops recording in a running program.",
 	NULL,
 };
 static const struct kp_example run_examples[] = {
 	{"kprof -- ./my_inference --batch 8", "Run it, and print its ranking."},
 	{"kprof --report hot.yaml -- python serve.py", "Write the report as YAML as well."},
+	{"kprof --duty 2% -- python serve.py", "Sample a long run at next to no cost."},
+	{"kprof --range decode:10-20 -- python run.py", "Record eleven ranges called decode."},
 	{0},
 };
 static const struct kp_command run_command = {
@@ -174,8 +220,9 @@ static const struct kp_command run_command = {
 	.summary = "run a command and print where its GPU time goes",
 	.description = run_description, .examples = run_examples, .statuses = run_statuses,
 	.environment = run_environment, .takes_command = true, .least = 1, .most = MANY,
-	.groups = (const struct kp_option_group *const[]){&recording_group, &run_group, &view_group,
-							  &help_group, &version_group, NULL},
+	.groups = (const struct kp_option_group *const[]){&recording_group, &window_group,
+							  &run_group, &view_group, &help_group,
+							  &version_group, NULL},
 	.run = kp_cmd_run,
 };
 
@@ -193,7 +240,8 @@ static const struct kp_command record_command = {
 	.summary = "run a command and write its trace only",
 	.description = record_description, .examples = record_examples, .statuses = run_statuses,
 	.environment = run_environment, .takes_command = true, .least = 1, .most = MANY,
-	.groups = (const struct kp_option_group *const[]){&recording_group, &help_group, NULL},
+	.groups = (const struct kp_option_group *const[]){&recording_group, &window_group,
+							  &help_group, NULL},
 	.run = kp_cmd_record,
 };
 
@@ -239,6 +287,35 @@ static const struct kp_command info_command = {
 	.least = 1, .most = MANY,
 	.groups = (const struct kp_option_group *const[]){&info_group, &help_group, NULL},
 	.run = kp_cmd_info,
+};
+
+static const char *const ctl_description[] = {
+	"Controls the recording in the process PID, which must have been started under kprof and "
+	"use the GPU. PID is the program's, not kprof's own. Only the process's user and root may "
+	"do this. Attaching to a process that was not started under kprof is not possible.",
+	"start records from now on, whatever --delay, --duration, --range and --capture-range "
+	"said; under --duty it goes on with the windows. stop records no more until the next "
+	"start. snapshot brings all that CUPTI has ready into the trace, so that kprof report can "
+	"rank the run so far. status tells whether records are on, and what was counted.",
+	NULL,
+};
+static const struct kp_example ctl_examples[] = {
+	{"kprof ctl 4711 stop", "Record no more."},
+	{"kprof ctl 4711 snapshot -o now.kprof", "Save what there is, for kprof report now.kprof."},
+	{0},
+};
+static const struct kp_example ctl_statuses[] = {
+	{"0", "It was done."},
+	{"125", "It could not be done, and one line says why."},
+	{0},
+};
+static const struct kp_command ctl_command = {
+	.name = "ctl", .page = "kprof-ctl", .operands = "PID start|stop|snapshot|status",
+	.summary = "start, stop or look into the recording of a running program",
+	.description = ctl_description, .examples = ctl_examples, .statuses = ctl_statuses,
+	.least = 2, .most = 2,
+	.groups = (const struct kp_option_group *const[]){&ctl_group, &help_group, NULL},
+	.run = kp_cmd_ctl,
 };
 
 static const char *const doctor_description[] = {
@@ -290,7 +367,7 @@ static const struct kp_command version_command = {
 
 const struct kp_command *const kp_commands[COMMAND_COUNT + 1] = {
 	&run_command, &record_command, &report_command, &info_command,
-	&doctor_command, &help_command, &version_command, NULL,
+	&ctl_command, &doctor_command, &help_command, &version_command, NULL,
 };
 // clang-format on
 

@@ -19,6 +19,7 @@ int kp_cmd_run(const struct kp_settings *settings);
 int kp_cmd_record(const struct kp_settings *settings);
 int kp_cmd_report(const struct kp_settings *settings);
 int kp_cmd_info(const struct kp_settings *settings);
+int kp_cmd_ctl(const struct kp_settings *settings);
 int kp_cmd_doctor(const struct kp_settings *settings);
 int kp_cmd_help(const struct kp_settings *settings);
 int kp_cmd_version(const struct kp_settings *settings);

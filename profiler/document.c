@@ -2,6 +2,7 @@
 #include "profiler/document.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 #include "profiler/fates.h"
 #include "profiler/fields.h"
@@ -33,6 +34,13 @@ void kp_document_device(struct kp_emit *emit, const struct kp_device_info *devic
 {
 #define FIELD(key, type, name) EMIT_FIELD(emit, device, DEVICE, type, name)
 	KP_DEVICE_FIELDS(FIELD)
+#undef FIELD
+}
+
+void kp_document_window(struct kp_emit *emit, const struct kp_window_info *window)
+{
+#define FIELD(key, type, name) EMIT_FIELD(emit, window, WINDOW, type, name)
+	KP_WINDOW_FIELDS(FIELD)
 #undef FIELD
 }
 
@@ -91,12 +99,37 @@ static void emit_counts(struct kp_emit *emit, const struct kp_report *report)
 		kp_emit_null(emit, "records_dropped");
 	kp_emit_count(emit, "records_dropped_at_least", counts->dropped);
 	kp_emit_count(emit, "records_unknown", counts->unknown_records);
+	kp_emit_count(emit, "kernels_filtered", counts->filtered);
+	kp_emit_count(emit, "kernels_out_of_window", counts->out_of_window);
 	kp_emit_count(emit, "nvtx_ranges", report->range_count);
 	kp_emit_count(emit, "processes_refused", counts->processes_refused);
 	kp_emit_count(emit, "processes_untraced", counts->processes_untraced);
 	kp_emit_count(emit, "processes_unfinished", counts->processes_unfinished);
 	kp_emit_map_end(emit);
 	kp_document_damage(emit, &counts->damage);
+}
+
+/* Null where everything was recorded from start to end. */
+static void emit_windows(struct kp_emit *emit, const struct kp_report *report)
+{
+	const struct kp_report_windows *windows = &report->windows;
+	const struct kp_estimate *time = &windows->kernel_time;
+
+	if (!windows->any) {
+		kp_emit_null(emit, "windows");
+		return;
+	}
+	kp_emit_map_begin(emit, "windows");
+	kp_emit_count(emit, "count", windows->count);
+	kp_emit_number(emit, "inside_ns", windows->inside_ns, 0);
+	kp_emit_number(emit, "whole_ns", windows->whole_ns, 0);
+	kp_emit_bool(emit, "sampled", windows->sampled);
+	kp_emit_bool(emit, "scaled", windows->scaled);
+	kp_emit_number(emit, "kernel_time_ns_estimated", windows->scaled ? time->total_ns : NAN, 0);
+	kp_emit_number(emit, "kernel_time_ns_ci95", windows->scaled ? time->total_ci95_ns : NAN, 0);
+	kp_emit_number(emit, "kernel_time_ns_estimated_by_time",
+		       windows->scaled ? time->total_by_time_ns : NAN, 0);
+	kp_emit_map_end(emit);
 }
 
 static void emit_gpus(struct kp_emit *emit, const struct kp_report *report)
@@ -154,6 +187,8 @@ static void emit_ranking(struct kp_emit *emit, const struct kp_report *report)
 	for (size_t i = 0; i < report->operator_count; i++) {
 		kp_emit_map_begin(emit, NULL);
 		kp_fields_emit(emit, &kp_operator_fields, &report->operators[i]);
+		if (report->windows.scaled)
+			kp_fields_emit(emit, &kp_operator_estimate_fields, &report->operators[i]);
 		kp_emit_count(emit, "distinct_kernels", report->operators[i].kernel_count);
 		kp_emit_map_end(emit);
 	}
@@ -164,6 +199,8 @@ static void emit_ranking(struct kp_emit *emit, const struct kp_report *report)
 		kp_emit_map_begin(emit, NULL);
 		kp_emit_string(emit, "operator", report->operators[kernel->operator_index].name);
 		kp_fields_emit(emit, &kp_kernel_fields, kernel);
+		if (report->windows.scaled)
+			kp_fields_emit(emit, &kp_kernel_estimate_fields, kernel);
 		kp_emit_map_end(emit);
 	}
 	kp_emit_list_end(emit);
@@ -190,6 +227,7 @@ enum kp_status kp_document_report(FILE *file, const struct kp_report *report, en
 	kp_emit_count(emit, "span_ns", report->span_ns);
 	kp_emit_map_end(emit);
 	emit_counts(emit, report);
+	emit_windows(emit, report);
 	emit_gpus(emit, report);
 	emit_processes(emit, report);
 	emit_ranking(emit, report);

@@ -35,6 +35,17 @@ static void emit_notes(struct kp_emit *emit, const struct kp_process *process)
 	kp_emit_list_end(emit);
 }
 
+static void emit_windows(struct kp_emit *emit, const struct kp_process *process)
+{
+	kp_emit_list_begin(emit, "windows");
+	for (size_t i = 0; i < process->window_count; i++) {
+		kp_emit_map_begin(emit, NULL);
+		kp_document_window(emit, &process->windows[i]);
+		kp_emit_map_end(emit);
+	}
+	kp_emit_list_end(emit);
+}
+
 static void emit_tally(struct kp_emit *emit, const struct kp_tally *tally)
 {
 	kp_emit_count(emit, "kernels", tally->launches);
@@ -65,6 +76,7 @@ static void emit_process(struct kp_emit *emit, const struct kp_process *process,
 		kp_emit_map_end(emit);
 	}
 	kp_emit_list_end(emit);
+	emit_windows(emit, process);
 	emit_notes(emit, process);
 	kp_emit_map_end(emit);
 }

@@ -62,6 +62,24 @@ static const struct kp_field kernel_fields[] = {
 	{0},
 };
 
+#define ESTIMATE(row)                                                                              \
+	{"total_ns_estimated", KP_FIELD_DOUBLE, offsetof(row, estimate.total_ns), 0, true},        \
+	{"total_ns_ci95", KP_FIELD_DOUBLE, offsetof(row, estimate.total_ci95_ns), 0, true},        \
+	{"total_ns_estimated_by_time", KP_FIELD_DOUBLE,                                            \
+	 offsetof(row, estimate.total_by_time_ns), 0, true},                                       \
+	{"calls_estimated", KP_FIELD_DOUBLE, offsetof(row, estimate.calls), 1, false},             \
+	{"calls_ci95", KP_FIELD_DOUBLE, offsetof(row, estimate.calls_ci95), 1, false}
+
+static const struct kp_field operator_estimate_fields[] = {
+	ESTIMATE(struct kp_operator_row),
+	{0},
+};
+
+static const struct kp_field kernel_estimate_fields[] = {
+	ESTIMATE(struct kp_kernel_row),
+	{0},
+};
+
 static const struct kp_field memop_fields[] = {
 	{"name", KP_FIELD_STRING, offsetof(struct kp_memop_row, name), 0, false},
 	{"bytes", KP_FIELD_U64, offsetof(struct kp_memop_row, bytes), 0, false},
@@ -75,6 +93,10 @@ const struct kp_row_kind kp_operator_fields = {operator_fields,
 					       offsetof(struct kp_operator_row, durations)};
 const struct kp_row_kind kp_kernel_fields = {kernel_fields,
 					     offsetof(struct kp_kernel_row, durations)};
+const struct kp_row_kind kp_operator_estimate_fields = {
+	operator_estimate_fields, offsetof(struct kp_operator_row, durations)};
+const struct kp_row_kind kp_kernel_estimate_fields = {kernel_estimate_fields,
+						      offsetof(struct kp_kernel_row, durations)};
 const struct kp_row_kind kp_memop_fields = {memop_fields, offsetof(struct kp_memop_row, durations)};
 
 static bool is_absent(const struct kp_row_kind *kind, const struct kp_field *field, const void *row)

@@ -37,7 +37,9 @@ struct kp_row_kind {
 
 extern const struct kp_row_kind kp_operator_fields; /* of struct kp_operator_row */
 extern const struct kp_row_kind kp_kernel_fields;   /* of struct kp_kernel_row */
-extern const struct kp_row_kind kp_memop_fields;    /* of struct kp_memop_row */
+/* What such rows have besides where the report is scaled up. */
+extern const struct kp_row_kind kp_operator_estimate_fields, kp_kernel_estimate_fields;
+extern const struct kp_row_kind kp_memop_fields; /* of struct kp_memop_row */
 
 /* The fields of one row, as members of the open map. */
 void kp_fields_emit(struct kp_emit *emit, const struct kp_row_kind *kind, const void *row);

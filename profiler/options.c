@@ -143,9 +143,13 @@ static enum kp_status store_number(struct parse *parse, const struct kp_option *
 	char *end;
 	double number = strtod(value, &end);
 
+	if (option->suffix && end != value && *end == option->suffix)
+		end++;
 	/* Plain decimals only: strtod would take hexadecimal, names and leading blanks as well. */
-	if (strspn(value, "0123456789.") != strlen(value) || end == value || *end ||
-	    !(number >= option->minimum && number <= option->maximum))
+	if (strspn(value, "0123456789.") !=
+		    strlen(value) -
+			    (size_t)(end > value && end[-1] == option->suffix && option->suffix) ||
+	    end == value || *end || !(number >= option->minimum && number <= option->maximum))
 		return complain(parse, "--%s %s: it is a number from %g to %g", option->name, value,
 				option->minimum, option->maximum);
 	*out = number;

@@ -16,7 +16,7 @@ enum kp_option_type {
 	KP_OPTION_TEXT,   /* const char *: as given */
 	KP_OPTION_FILE,   /* const char *: as given; the shell completes file names */
 	KP_OPTION_CHOICE, /* int: index of the name in `choices` */
-	KP_OPTION_NUMBER, /* double between minimum and maximum */
+	KP_OPTION_NUMBER, /* double between minimum and maximum; may be followed by `suffix` */
 	KP_OPTION_COUNT   /* uint64_t */
 };
 
@@ -28,6 +28,7 @@ struct kp_option {
 	const char *argument;       /* as help shows it; NULL for flags and choices */
 	const char *const *choices; /* ended by NULL */
 	double minimum, maximum;
+	char suffix;      /* 0: none */
 	const char *help; /* one or more sentences */
 };
 

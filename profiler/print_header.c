@@ -129,12 +129,20 @@ static void print_totals(FILE *file, const struct kp_report *report, const struc
 		report->span_ns ? 100.0 * (double)report->busy_ns / (double)report->span_ns : 0;
 
 	if (report->span_ns > 0)
-		line(file, view, KP_STYLE_PLAIN, "Span", "%s%s; GPU busy %s (%s), kernel time %s",
+		line(file, view, KP_STYLE_PLAIN, "Span", "%s%s%s; GPU busy %s (%s), kernel time %s",
 		     kp_human_duration((double)report->span_ns, DIGITS).text,
+		     report->windows.any ? " in windows" : "",
 		     report->gpu_count > 1 ? " over all GPUs" : "",
 		     kp_human_duration((double)report->busy_ns, DIGITS).text,
 		     kp_human_percent(busy_pct).text,
 		     kp_human_duration((double)report->kernel_ns, DIGITS).text);
+	if (report->windows.scaled)
+		line(file, view, KP_STYLE_PLAIN, "Estimated",
+		     "kernel time %s ± %s in the whole run (95%% confidence); by the length of "
+		     "windows %s",
+		     kp_human_duration(report->windows.kernel_time.total_ns, DIGITS).text,
+		     kp_human_duration(report->windows.kernel_time.total_ci95_ns, 3).text,
+		     kp_human_duration(report->windows.kernel_time.total_by_time_ns, DIGITS).text);
 	char graphs[64] = "";
 	if (counts->graph_kernels > 0)
 		snprintf(graphs, sizeof graphs, ", %s of them by CUDA graphs",
@@ -145,6 +153,54 @@ static void print_totals(FILE *file, const struct kp_report *report, const struc
 		line(file, view, KP_STYLE_PLAIN, "Kernels", "%s launch%s of %zu kernel%s%s",
 		     kp_human_count(counts->kernels).text, counts->kernels == 1 ? "" : "es",
 		     report->kernel_count, report->kernel_count == 1 ? "" : "s", graphs);
+}
+
+/* By what windows began, in the words of the command line. */
+static const char *reason_of(const struct kp_report_windows *windows)
+{
+	static const char *const words[] = {
+#define WORD(name, number, why) [KP_WINDOW_BY_##name] = (why),
+		KP_WINDOW_REASONS(WORD)
+#undef WORD
+	};
+
+	for (size_t i = 1; i < sizeof words / sizeof *words; i++) {
+		if (windows->reasons >> i & 1)
+			return words[i];
+	}
+	return words[0];
+}
+
+/* What was looked at, where that is not everything. */
+static void print_windows(FILE *file, const struct kp_report *report, const struct kp_view *view)
+{
+	const struct kp_report_windows *windows = &report->windows;
+	char lengths[128] = "none", outside[64] = "", what[160];
+	double share = windows->whole_ns > 0 ? 100 * windows->inside_ns / windows->whole_ns : 0;
+
+	if (report->counts.filtered > 0)
+		line(file, view, KP_STYLE_PLAIN, "Filtered",
+		     "%s launches were left out by --kernels or --skip-kernels",
+		     kp_human_count(report->counts.filtered).text);
+	if (!windows->any)
+		return;
+	if (windows->count > 0)
+		snprintf(lengths, sizeof lengths, "%s of %s", kp_human_count(windows->count).text,
+			 kp_human_duration(windows->inside_ns / (double)windows->count, 3).text);
+	if (report->counts.out_of_window > 0)
+		snprintf(outside, sizeof outside, "; %s launches were outside",
+			 kp_human_count(report->counts.out_of_window).text);
+	if (windows->scaled)
+		snprintf(what, sizeof what, "totals are scaled up");
+	else if (windows->sampled)
+		snprintf(what, sizeof what,
+			 "too few to scale totals up, which are those of the windows");
+	else
+		snprintf(what, sizeof what, "begun by %s; nothing is said of the rest",
+			 reason_of(windows));
+	line(file, view, KP_STYLE_PLAIN, "Windows", "%s, %s of %s; %s%s", lengths,
+	     kp_human_percent(share).text, kp_human_duration(windows->whole_ns, DIGITS).text, what,
+	     outside);
 }
 
 /* Losses between the driver and the file. */
@@ -284,6 +340,7 @@ void kp_print_header(FILE *file, const struct kp_report *report, const struct kp
 		     report->gpu_count - MAX_GPUS);
 	print_driver(file, report, view);
 	print_totals(file, report, view);
+	print_windows(file, report, view);
 	print_losses(file, report, view);
 	print_refused(file, report, view);
 	print_notes(file, report, view);

@@ -79,6 +79,19 @@ static void print_clocks(FILE *file, const struct kp_process *process)
 	fprintf(file, "    %-*s %" PRId64 "\n", LABEL, "realtime_drift_ns", drift_ns);
 }
 
+/* How many there were; YAML and JSON have each. */
+static void print_windows(FILE *file, const struct kp_process *process)
+{
+	double inside_ns = 0;
+
+	for (size_t i = 0; i < process->window_count; i++)
+		inside_ns += (double)(process->windows[i].end_ns - process->windows[i].begin_ns);
+	if (process->window_count == 0)
+		return;
+	print_u64(file, 2, "windows", process->window_count);
+	print_value(file, 2, "in_windows", kp_human_duration(inside_ns, DIGITS).text);
+}
+
 static void print_notes(FILE *file, const struct kp_process *process)
 {
 	for (size_t i = 0; i < process->note_count; i++) {
@@ -133,6 +146,7 @@ static void print_process(FILE *file, const struct kp_process *process,
 		print_value(
 			file, 2, "span",
 			kp_human_duration((double)(tally->last_ns - tally->first_ns), DIGITS).text);
+	print_windows(file, process);
 	print_counts(file, &process->counts);
 	print_clocks(file, process);
 	for (size_t i = 0; i < process->device_count; i++)

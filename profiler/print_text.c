@@ -43,12 +43,15 @@ static size_t limit(const struct kp_view *view, size_t count)
 
 /* Adds a row's numbers to the one that stands for the rest. */
 static void add_to_rest(struct kp_table_row *rest, uint64_t calls,
-			const struct kp_durations *durations, const struct kp_shares *shares)
+			const struct kp_durations *durations, const struct kp_estimate *estimate,
+			const struct kp_shares *shares)
 {
 	rest->rest++;
 	rest->calls += calls;
 	rest->durations.timed += durations->timed;
 	rest->durations.total_ns += durations->total_ns;
+	rest->estimate.total_ns += estimate->total_ns;
+	rest->estimate.calls += estimate->calls;
 	rest->shares.kernel_pct += shares->kernel_pct;
 	rest->shares.busy_pct += shares->busy_pct;
 	rest->shares.span_pct += shares->span_pct;
@@ -65,6 +68,7 @@ static enum kp_status add_kernel(struct gathering *gathering, const struct kp_ke
 		.depth = depth,
 		.calls = kernel->calls,
 		.durations = kernel->durations,
+		.estimate = kernel->estimate,
 		.shares = kernel->shares,
 		.marked = kernel->above_threshold,
 	};
@@ -83,7 +87,8 @@ static enum kp_status add_beneath(struct gathering *gathering,
 	for (size_t i = 0; i < shown && status == KP_OK; i++)
 		status = add_kernel(gathering, &kernels[i], 1);
 	for (size_t i = shown; i < operator->kernel_count; i++)
-		add_to_rest(&rest, kernels[i].calls, &kernels[i].durations, &kernels[i].shares);
+		add_to_rest(&rest, kernels[i].calls, &kernels[i].durations, &kernels[i].estimate,
+			    &kernels[i].shares);
 	if (rest.rest > 0)
 		gathering->rows[gathering->count++] = rest;
 	return status;
@@ -102,6 +107,7 @@ static enum kp_status gather_operators(struct gathering *gathering)
 			.name = operator->name,
 			.calls = operator->calls,
 			.durations = operator->durations,
+			.estimate = operator->estimate,
 			.shares = operator->shares,
 			.marked = operator->above_threshold,
 		};
@@ -109,7 +115,7 @@ static enum kp_status gather_operators(struct gathering *gathering)
 	}
 	for (size_t i = shown; i < report->operator_count; i++)
 		add_to_rest(&rest, report->operators[i].calls, &report->operators[i].durations,
-			    &report->operators[i].shares);
+			    &report->operators[i].estimate, &report->operators[i].shares);
 	if (rest.rest > 0)
 		gathering->rows[gathering->count++] = rest;
 	return status;
@@ -126,7 +132,8 @@ static enum kp_status gather_kernels(struct gathering *gathering)
 		status = add_kernel(gathering, &report->kernels[report->kernels_by_time[i]], 0);
 	for (size_t i = shown; i < report->kernel_count; i++) {
 		const struct kp_kernel_row *kernel = &report->kernels[report->kernels_by_time[i]];
-		add_to_rest(&rest, kernel->calls, &kernel->durations, &kernel->shares);
+		add_to_rest(&rest, kernel->calls, &kernel->durations, &kernel->estimate,
+			    &kernel->shares);
 	}
 	if (rest.rest > 0)
 		gathering->rows[gathering->count++] = rest;
@@ -141,6 +148,7 @@ static void print_ranking(FILE *file, const struct gathering *gathering)
 		.name_title = view->by == KP_BY_KERNEL ? "Kernel" : "Operator/Kernel",
 		.rows = gathering->rows,
 		.row_count = gathering->count,
+		.estimates = gathering->report->windows.scaled,
 	};
 	char left_out[128];
 	bool any = false;
@@ -154,6 +162,11 @@ static void print_ranking(FILE *file, const struct gathering *gathering)
 		kp_text_wrap(file,
 			     "Kernel, Busy, Span: shares of the sum of all kernel times, of the "
 			     "time in which any kernel ran, and of the whole span.",
+			     0, 0, view->width);
+	if (table.estimates)
+		kp_text_wrap(file,
+			     "~ the whole run, estimated from the windows; ±95%: half the width of "
+			     "the 95 % confidence interval. All else is of what was recorded.",
 			     0, 0, view->width);
 	if (any)
 		fprintf(file, "* more than %g%% of kernel time\n",
@@ -178,7 +191,7 @@ static enum kp_status print_memops(FILE *file, const struct kp_report *report,
 		rows[i].durations = report->memops[i].durations;
 	}
 	const struct kp_table table = {KP_TABLE_MEMOPS, "Memory operation", rows,
-				       report->memop_count};
+				       report->memop_count, false};
 	fputc('\n', file);
 	kp_table_print(file, &table, view, left_out, sizeof left_out);
 	free(rows);

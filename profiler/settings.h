@@ -14,6 +14,7 @@ enum kp_by { KP_BY_OPERATOR, KP_BY_KERNEL, KP_BY_PROCESS };
 enum kp_names { KP_NAMES_SHORT, KP_NAMES_FULL, KP_NAMES_MANGLED };
 enum kp_color { KP_COLOR_AUTO, KP_COLOR_ALWAYS, KP_COLOR_NEVER };
 enum kp_switch { KP_SWITCH_ON, KP_SWITCH_OFF };
+enum kp_capture { KP_CAPTURE_NONE, KP_CAPTURE_CUDA_PROFILER };
 
 struct kp_settings {
 	bool help, version;
@@ -26,6 +27,11 @@ struct kp_settings {
 	bool shares;          /* show all three shares */
 	double threshold_pct; /* of kernel time */
 	uint64_t top;         /* rows at each level; 0: all */
+	double delay_s, duration_s;         /* 0: none */
+	double duty_pct;                    /* of the time; 0: all of it */
+	const char *range;                  /* NAME[:N-M]; NULL: none */
+	int capture_range;                  /* enum kp_capture */
+	const char *kernels, *skip_kernels; /* patterns; NULL: none */
 	bool man, bash_completion;
 	char **operands; /* borrowed from main's argv, ended by NULL */
 	size_t operand_count;

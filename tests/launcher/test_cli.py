@@ -8,7 +8,7 @@ import unittest
 
 from harness import SOURCE, Case, environment
 
-COMMANDS = ("run", "record", "report", "info", "doctor", "help", "version")
+COMMANDS = ("run", "record", "report", "info", "ctl", "doctor", "help", "version")
 
 
 class Help(Case):

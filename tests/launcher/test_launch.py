@@ -237,6 +237,46 @@ class Environment(Case):
                 self.assertEqual(file.read(), b"KPRF and the rest of a trace")
         self.assertEqual([name for name in self.files() if name.startswith(".kprof")], [])
 
+    def windows(self, *options, **changes):
+        """What the collector is told about windows and filters."""
+        result = self.kprof(*options, "-o", "t.kprof", "--", "env", "-0",
+                            env=environment(**changes))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        pairs = (word.split("=", 1) for word in result.stdout.decode().split("\0") if word)
+        others = ("KPROF_TRACE", "KPROF_LIVE", "KPROF_REDACT", "KPROF_INJECT_LIB")
+        return {name.removeprefix("KPROF_"): value for name, value in pairs
+                if name.startswith("KPROF_") and name not in others}
+
+    def test_windows_reach_the_collector_as_numbers(self):
+        self.assertEqual(self.windows(), {})
+        self.assertEqual(self.windows("--delay", "1.5", "--duration", "0.25", "--duty", "2%"),
+                         {"DELAY_NS": "1500000000", "DURATION_NS": "250000000",
+                          "DUTY_PPM": "20000"})
+        self.assertEqual(self.windows("--capture-range", "cudaProfilerApi"),
+                         {"CAPTURE_RANGE": "1"})
+        self.assertEqual(self.windows("--kernels", "a*,b", "--skip-kernels", "c"),
+                         {"KERNELS": "a*,b", "SKIP_KERNELS": "c"})
+        # What a kprof around this one was asked for is not asked of this one.
+        self.assertEqual(self.windows("--delay", "1", KPROF_KERNELS="x", KPROF_DUTY_PPM="9"),
+                         {"DELAY_NS": "1000000000"})
+
+    def test_ranges_have_occurrences(self):
+        for text, name, first, last in (("step", "step", 1, 2**64 - 1), ("step:3", "step", 3, 3),
+                                        ("step:3-9", "step", 3, 9),
+                                        ("step:3-", "step", 3, 2**64 - 1),
+                                        ("a:b c", "a:b c", 1, 2**64 - 1),
+                                        ("a:1:2-2", "a:1", 2, 2),
+                                        ("a:3x", "a:3x", 1, 2**64 - 1)):
+            self.assertEqual(self.windows("--range", text),
+                             {"RANGE": name, "RANGE_FIRST": str(first), "RANGE_LAST": str(last)})
+        for text in (":3", "step:0", "step:5-4", "x" * 2000):
+            result = self.kprof("--range", text, "--", "true")
+            self.assertEqual(result.returncode, 125)
+            self.assertIn(b"--range", result.stderr)
+        result = self.kprof("--kernels", "x" * 5000, "--", "true")
+        self.assertEqual(result.returncode, 125)
+        self.assertIn(b"longer than", result.stderr)
+
     def test_users_preload_is_kept_behind(self):
         other = self.path("other.so")
         shutil.copy(NOTHING, other)

@@ -21,6 +21,8 @@ static const struct kp_option options[] = {
 	 .offset = offsetof(struct kp_settings, output)},
 	{.name = "names", .type = KP_OPTION_CHOICE,
 	 .offset = offsetof(struct kp_settings, names), .choices = names},
+	{.name = "duty", .type = KP_OPTION_NUMBER, .maximum = 50, .suffix = '%',
+	 .offset = offsetof(struct kp_settings, duty_pct)},
 	{.name = "threshold", .letter = 't', .type = KP_OPTION_NUMBER, .maximum = 100,
 	 .offset = offsetof(struct kp_settings, threshold_pct)},
 	{.name = "top", .type = KP_OPTION_COUNT,
@@ -105,6 +107,21 @@ static void test_options_lone_dash_is_an_operand(void **state)
 	assert_true(settings.quiet);
 }
 
+static void test_options_numbers_may_have_their_unit(void **state)
+{
+	struct kp_settings settings;
+
+	(void)state;
+	assert_int_equal(parse(&files_command, &settings, "--duty 2% x"), KP_OK);
+	assert_true(settings.duty_pct == 2);
+	assert_int_equal(parse(&files_command, &settings, "--duty=0.5 x"), KP_OK);
+	assert_true(settings.duty_pct == 0.5);
+	assert_int_equal(parse(&files_command, &settings, "--duty % x"), KP_INVALID);
+	assert_int_equal(parse(&files_command, &settings, "--duty 2%% x"), KP_INVALID);
+	assert_int_equal(parse(&files_command, &settings, "--duty 51% x"), KP_INVALID);
+	assert_int_equal(parse(&files_command, &settings, "-t 2% x"), KP_INVALID);
+}
+
 static void test_options_complaints_name_what_is_wrong(void **state)
 {
 	static const struct {
@@ -153,6 +170,7 @@ int main(void)
 		cmocka_unit_test(test_options_values_in_every_spelling),
 		cmocka_unit_test(test_options_end_at_the_command),
 		cmocka_unit_test(test_options_lone_dash_is_an_operand),
+		cmocka_unit_test(test_options_numbers_may_have_their_unit),
 		cmocka_unit_test(test_options_complaints_name_what_is_wrong),
 		cmocka_unit_test(test_options_nearest),
 	};

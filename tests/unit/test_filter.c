@@ -9,9 +9,9 @@
 
 #include "inject/filter.h"
 
-#define ELEMENTWISE                                                                                   \
-	"_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_15CUDAFunctor_addIfEESt5arrayIPcLm3EEE" \
-	"EviT0_T1_"
+#define ELEMENTWISE                                                                                \
+	"_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_15CUDAFunctor_addIfEE"               \
+	"St5arrayIPcLm3EEEEviT0_T1_"
 
 static void test_filter_finds_functions(void **state)
 {

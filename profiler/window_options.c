@@ -1,0 +1,117 @@
+/* Options about windows and filters; see window_options.h. Not thread-safe: setenv. */
+#include "profiler/window_options.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/say.h"
+#include "trace/control.h"
+
+/* NAME, NAME:N or NAME:N-M. A name that ends like that itself is given with «:1-» behind it. */
+struct range {
+	char name[KP_RANGE_MAX_BYTES];
+	uint64_t first, last;
+};
+
+static bool take_number(const char **at, uint64_t *out)
+{
+	char *end;
+
+	if (**at < '0' || **at > '9')
+		return false;
+	*out = strtoull(*at, &end, 10);
+	*at = end;
+	return true;
+}
+
+/* «N», «N-M» or «N-» up to the end of the text. */
+static bool parse_occurrences(const char *at, struct range *range)
+{
+	if (!take_number(&at, &range->first))
+		return false;
+	range->last = range->first;
+	if (*at == '\0')
+		return true;
+	if (*at++ != '-')
+		return false;
+	range->last = UINT64_MAX;
+	return *at == '\0' || (take_number(&at, &range->last) && *at == '\0');
+}
+
+static bool parse_range(const char *text, struct range *range)
+{
+	const char *colon = strrchr(text, ':');
+	size_t length = strlen(text);
+
+	range->first = 1;
+	range->last = UINT64_MAX;
+	if (colon && parse_occurrences(colon + 1, range))
+		length = (size_t)(colon - text);
+	else {
+		range->first = 1;
+		range->last = UINT64_MAX;
+	}
+	if (length == 0 || length >= sizeof range->name || range->first == 0 ||
+	    range->last < range->first)
+		return false;
+	memcpy(range->name, text, length);
+	range->name[length] = '\0';
+	return true;
+}
+
+bool kp_window_options_check(const struct kp_settings *settings)
+{
+	struct range range;
+
+	if (settings->range && !parse_range(settings->range, &range)) {
+		kp_fail("--range %s: it is NAME, NAME:N or NAME:N-M, with N from 1 on",
+			settings->range);
+		return false;
+	}
+	const char *const patterns[] = {settings->kernels, settings->skip_kernels};
+	for (int i = 0; i < 2; i++) {
+		if (patterns[i] && strlen(patterns[i]) >= KP_PATTERNS_MAX_BYTES) {
+			kp_fail("--%s: its patterns are longer than %d bytes",
+				i ? "skip-kernels" : "kernels", KP_PATTERNS_MAX_BYTES - 1);
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool put_text(const char *name, const char *value)
+{
+	return value ? setenv(name, value, 1) == 0 : unsetenv(name) == 0;
+}
+
+/* 0: not asked for. */
+static bool put_number(const char *name, uint64_t value)
+{
+	char text[24];
+
+	snprintf(text, sizeof text, "%" PRIu64, value);
+	return put_text(name, value ? text : NULL);
+}
+
+bool kp_window_options_export(const struct kp_settings *settings)
+{
+	struct range range = {"", 0, 0};
+	bool done = true;
+
+	if (settings->range)
+		parse_range(settings->range, &range);
+	done &= put_number("KPROF_DELAY_NS", (uint64_t)llround(settings->delay_s * 1e9));
+	done &= put_number("KPROF_DURATION_NS", (uint64_t)llround(settings->duration_s * 1e9));
+	done &= put_number("KPROF_DUTY_PPM", (uint64_t)llround(settings->duty_pct * 1e4));
+	done &= put_number("KPROF_CAPTURE_RANGE",
+			   settings->capture_range == KP_CAPTURE_CUDA_PROFILER);
+	done &= put_text("KPROF_RANGE", settings->range ? range.name : NULL);
+	done &= put_number("KPROF_RANGE_FIRST", range.first);
+	done &= put_number("KPROF_RANGE_LAST", range.last);
+	done &= put_text("KPROF_KERNELS", settings->kernels);
+	done &= put_text("KPROF_SKIP_KERNELS", settings->skip_kernels);
+	return done;
+}
