@@ -209,10 +209,24 @@ def check_agreement(document, ledger):
         require_equal("records_dropped", counts["records_dropped"], ledger["records_dropped"])
 
 
+def check_sum(document, ledger):
+    """Every launch is recorded, left out on purpose, or counted as lost."""
+    for process in document["processes"]:
+        counts = process["counts"]
+        parts = [counts[key] or 0 for key in ("kernels_recorded", "kernels_filtered",
+                                              "kernels_out_of_window", "records_dropped")]
+        require_equal("recorded + filtered + out of window + dropped", sum(parts),
+                      counts["kernels_issued"])
+    require_equal("issued", sum(process["counts"]["kernels_issued"]
+                                for process in document["processes"]), ledger["kernels_issued"])
+
+
 def check_manners(ledger):
     """What kprof must never do, whatever happens."""
     require_equal("violations of CUPTI's buffers", ledger["buffer_violations"], 0)
     require_equal("CUPTI calls in forked children", ledger["calls_after_fork"], 0)
+    require_equal("unsafe calls of cuptiFinalize", ledger["unsafe_finalizes"], 0)
+    require_equal("CUPTI calls that bring it back", ledger["calls_detached"], 0)
     require_equal("times that the serialising kind was enabled", ledger["serial_enables"], 0)
 
 
@@ -251,7 +265,7 @@ def run_scenario(scenario, build):
         command = place.command(scenario)
         bare = place.run(command, place.environment(scenario, traced=False))
         require_equal("the bare program's status", bare.status, scenario.status)
-        result = place.run([place.kprof, "-o", place.trace, "--", *command],
+        result = place.run([place.kprof, *scenario.options, "-o", place.trace, "--", *command],
                            place.environment(scenario, traced=True))
         require_equal("status under kprof", (result.status, result.err if result.status !=
                                              bare.status else ""), (bare.status, ""))
@@ -279,7 +293,8 @@ def run_scenario(scenario, build):
 
 def start_under_kprof(scenario, place):
     """Starts kprof with the program of a scenario; returns the process and the program's pid."""
-    process = subprocess.Popen([place.kprof, "-o", place.trace, "--", *place.command(scenario)],
+    process = subprocess.Popen([place.kprof, *scenario.options, "-o", place.trace, "--",
+                                *place.command(scenario)],
                                env=place.environment(scenario, traced=True),
                                cwd=place.directory, stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)

@@ -11,6 +11,7 @@ class Scenario:
     program: str = "prog_launch"
     args: list = field(default_factory=list)
     script: str = ""           # the text of a script that runs instead; {fakes}: where programs are
+    options: tuple = ()        # of kprof
     faults: str = ""           # KP_FAKE
     env: dict = field(default_factory=dict)
     files: dict = field(default_factory=dict)  # texts of further scripts, by name: {directory}/NAME

@@ -10,17 +10,20 @@ Numbers in brackets are those of public reports of the same fault in other tools
 """
 
 import argparse
+import json
 import os
 import re
+import shutil
 import signal
+import socket
 import sys
 import time
 import traceback
 
 import endings
 import processes
-from harness import (Failure, Skip, check_agreement, check_manners, end, kill, require, require_equal,
-                     run_scenario, start_under_kprof)
+from harness import (Failure, Skip, check_agreement, check_manners, check_sum, end, kill, require,
+                     require_equal, run_scenario, start_under_kprof)
 from scenario import Scenario
 
 FOREVER_NS = str(20 * 10**9)  # a kernel that still runs when its program ends
@@ -173,7 +176,224 @@ def check_names(run):
     require_equal("names", sorted(names), sorted(NAMES))
 
 
+# ---- windows ----
+
+def windows_of(run):
+    """The windows of the one process, as kprof info has them."""
+    result = run.place.run([run.place.kprof, "info", "--format", "json", run.place.trace], {})
+    require_equal("kprof info", result.status, 0)
+    process, = json.loads(result.out)["processes"]
+    return process["windows"]
+
+
+def check_windows(count, begin, finish):
+    """So many windows, begun and ended for these reasons, and nothing is unaccounted for."""
+    def check(run):
+        check_sum(run.document, run.ledger)
+        windows = windows_of(run)
+        require_equal("windows", run.document["windows"]["count"], count)
+        require_equal("reasons", [(row["begin_reason"], row["end_reason"]) for row in windows],
+                      [(begin, finish)] * count)
+        require(all(a["end_ns"] <= b["begin_ns"] for a, b in zip(windows, windows[1:])),
+                "windows overlap")
+        require_equal("issued in windows", sum(row["kernels_issued"] for row in windows),
+                      run.counts["kernels"])
+        require("Windows " in run.place.text and "Missing" not in run.place.text,
+                f"the report says: {run.place.text}")
+        require_equal("scaled", run.document["windows"]["scaled"], False)
+    return check
+
+
+def check_timed_window(run):
+    """A window by time is as long as it was asked to be; what is outside is counted, not idle."""
+    check_sum(run.document, run.ledger)
+    window, = windows_of(run)
+    length_s = (window["end_ns"] - window["begin_ns"]) / 1e9
+    require(0.25 <= length_s <= 0.6, f"{length_s} s instead of 0.3")
+    require(0 < run.counts["kernels"] < run.ledger["kernels_issued"], "everything or nothing")
+    totals = run.document["totals"]
+    require(totals["span_ns"] <= window["end_ns"] - window["begin_ns"] + 100000,
+            "the span holds time that was not looked at")
+
+
+def check_filtered(run):
+    check_sum(run.document, run.ledger)
+    require_equal("filtered", run.counts["kernels_filtered"], 100)
+    require_equal("names", [row["mangled_name"] for row in run.document["kernels"]],
+                  ["long_kernel"])
+    require_equal("calls", run.counts["kernels"], 50)
+
+
+def check_duty(detached):
+    """--duty: exact counts, the share that was asked for, and totals that hold the truth."""
+    def check(run):
+        check_sum(run.document, run.ledger)
+        windows, said = windows_of(run), run.document["windows"]
+        require(len(windows) >= 8 and said["scaled"], f"{len(windows)} windows, scaled: {said}")
+        share = said["inside_ns"] / said["whole_ns"]
+        require(0.05 <= share <= 0.2, f"{share} of the time was recorded, not 0.1")
+        require_equal("finalized", run.ledger["finalizes"] > 0, detached)
+        ended = [row["detached"] for row in windows[:-1]]
+        require(sum(ended) * 2 >= len(ended) if detached else not any(ended),
+                f"detached after {sum(ended)} of {len(ended)} windows")
+        for name, calls, length_ns in (("short_kernel", 20000, 700), ("long_kernel", 20000, 2300)):
+            row = run.kernel(name)
+            slack = 1.5 * row["total_ns_ci95"] + 0.001 * calls * length_ns
+            require(abs(row["total_ns_estimated"] - calls * length_ns) <= slack,
+                    f"{name}: {row['total_ns_estimated']} ± {row['total_ns_ci95']}")
+            require(abs(row["calls_estimated"] - calls) <= 1.5 * row["calls_ci95"] + 20,
+                    f"{name}: {row['calls_estimated']} calls ± {row['calls_ci95']}")
+        require("totals are scaled up" in " ".join(run.place.text.split()) and
+                "~Total" in run.place.text, f"the text does not say so: {run.place.text}")
+    return check
+
+
+def check_short_duty(run):
+    """A run too short for two windows is not scaled up."""
+    check_sum(run.document, run.ledger)
+    require_equal("scaled", run.document["windows"]["scaled"], False)
+    require("total_ns_estimated" not in json.dumps(run.document["kernels"]), "estimates")
+
+
+def check_duty_cost(run):
+    """Dear switching makes windows longer and rarer, so that it stays within its budget.
+
+    The first two are planned before a cost is known.
+    """
+    check_sum(run.document, run.ledger)
+    windows = windows_of(run)
+    late = [row for row in windows[2:-1] if row["detached"]]
+    require(late, "nothing was measured")
+    for row in late:
+        cost = row["on_cost_ns"] + row["off_cost_ns"]
+        require(cost >= 40e6 and row["end_ns"] - row["begin_ns"] >= 1.8 * cost,
+                f"{row}: switching takes more than 0.4 of a duty of 20 %")
+
+
 # ---- scenarios that do more than run a program ----
+
+def control(place, pid, *words, user=None):
+    command = [place.kprof, "ctl", str(pid), *words]
+    if user is not None:
+        command = ["setpriv", f"--reuid={user}", "--clear-groups", *command]
+    plain = {key: value for key, value in os.environ.items() if not key.startswith("LD_")}
+    return place.run(command, plain)
+
+
+def status_of(place, pid):
+    """What «kprof ctl status» says, by the first word of each line."""
+    result = control(place, pid, "status")
+    require_equal("kprof ctl status", (result.status, result.err), (0, ""))
+    return dict(re.split(r"  +", line, maxsplit=1) for line in
+                result.out.decode().splitlines())
+
+
+def number(text):
+    return int(text.replace(",", ""))
+
+
+def play_ctl(scenario, place):
+    """stop, start, snapshot and status of a running program, which notices nothing."""
+    process, pid = start_under_kprof(scenario, place)
+    require_equal("recording", status_of(place, pid)["recording"], "on")
+    require_equal("stop", control(place, pid, "stop").status, 0)
+    stopped = status_of(place, pid)
+    require_equal("recording", stopped["recording"], "off")
+    time.sleep(0.3)
+    later = status_of(place, pid)
+    require_equal("recorded after the stop", later["recorded"], stopped["recorded"])
+    require(number(later["issued"]) > number(stopped["issued"]), "the program stands still")
+    copy = os.path.join(place.directory, "snapshot.kprof")
+    taken = control(place, pid, "snapshot", "-o", copy)
+    require_equal("snapshot", taken.status, 0)
+    whole, place.trace = place.trace, copy
+    document = place.report()
+    place.trace = whole
+    require_equal("kernels in the snapshot", document["counts"]["kernels"],
+                  number(stopped["recorded"]))
+    require(document["counts"]["kernels_out_of_window"] > 0 and "Missing" not in place.text,
+            f"the snapshot says: {place.text}")
+    require_equal("start", control(place, pid, "start").status, 0)
+    require_equal("windows", status_of(place, pid)["windows"], "2")
+    refused = control(place, pid, "snapshot", "-o", place.trace)
+    require(refused.status == 125 and "trace itself" in refused.err, f"{refused.err}")
+    result = end(process)
+    require_equal("status", result.status, scenario.status)
+    document = place.report()
+    check_agreement(document, place.ledger.read())
+    check_manners(place.ledger.read())
+    check_sum(document, place.ledger.read())
+    require_equal("windows", document["windows"]["count"], 2)
+    gone = control(place, pid, "status")
+    require(gone.status == 125 and "no process" in gone.err, f"{gone.err}")
+
+
+def play_ctl_strangers(scenario, place):
+    """Who may not, and what cannot be controlled, gets one clear line."""
+    process, pid = start_under_kprof(scenario, place)
+    for words, says in (((os.getpid(), "stop"), "cannot attach.*start it anew"),
+                        ((2**22 + 7, "stop"), "no process"),
+                        (("x", "stop"), "not the number of a process"),
+                        ((pid, "halt"), "one of start, stop, snapshot, status"),
+                        ((pid, "stop", "-o", "x"), "snapshot only")):
+        result = control(place, *words)
+        require(result.status == 125 and re.search(says, result.err),
+                f"{words}: {result.status} {result.err}")
+    if os.geteuid() == 0 and shutil.which("setpriv"):
+        result = control(place, pid, "stop", user=65534)
+        require(result.status == 125 and "another user" in result.err, f"{result.err}")
+    # Rubbish on the socket is answered or ignored, and does no harm.
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as stat:
+        ticks = stat.read().rsplit(")", 1)[1].split()[19]
+    for rubbish in (b"", b"x", b"\xff" * 16, b"y" * 10000):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as client:
+            client.settimeout(10)
+            client.connect(f"\0kprof.{pid}.{ticks}")
+            if rubbish:
+                client.send(rubbish)
+            client.shutdown(socket.SHUT_WR)
+            client.recv(8192)
+    require_equal("recording", status_of(place, pid)["recording"], "on")
+    kill(pid)
+    require_equal("status", end(process).status, 128 + 9)
+    check_manners(place.ledger.read())
+
+
+def play_ctl_duty(scenario, place):
+    """Under --duty, stop ends the windows and start goes on with them."""
+    process, pid = start_under_kprof(scenario, place)
+    time.sleep(0.5)
+    require_equal("stop", control(place, pid, "stop").status, 0)
+    before = status_of(place, pid)["windows"]
+    time.sleep(0.8)
+    require_equal("windows while stopped", status_of(place, pid)["windows"], before)
+    require_equal("start", control(place, pid, "start").status, 0)
+    time.sleep(0.8)
+    require(number(status_of(place, pid)["windows"]) > number(before), "no window after start")
+    kill(pid)
+    end(process)
+    document = place.report()
+    check_manners(place.ledger.read())
+    require(document["windows"]["scaled"], f"not scaled: {document['windows']}")
+    counts = document["processes"][0]["counts"]
+    require(counts["kernels_unsampled"] < counts["kernels_out_of_window"],
+            "what was issued while stopped is scaled up as well")
+
+
+def play_kill_in_windows(scenario, place):
+    """A killed process: the open window is known, and what was issued outside is exact."""
+    process, pid = start_under_kprof(scenario, place)
+    time.sleep(1.5)
+    kill(pid)
+    end(process)
+    document = place.report()
+    check_manners(place.ledger.read())
+    counts = document["processes"][0]["counts"]
+    require(document["windows"]["count"] >= 1, "no window is known")
+    require(counts["kernels_recorded"] + counts["kernels_out_of_window"] <=
+            counts["kernels_issued"] <= place.ledger.read()["kernels_issued"],
+            f"counts do not fit: {counts}")
+
 
 def play_kill(scenario, place):
     """Whatever was delivered a second before SIGKILL is in the trace (ray 60904) [7]."""
@@ -422,6 +642,84 @@ SCENARIOS = [
           ("nsys", "libToolsInjection64.so", "Nsight Systems"),
           ("ncu", "libcuda-injection.so", "Nsight Compute"),
           ("sanitizer", "libsanitizer-collection.so", "compute-sanitizer"))],
+    # windows
+    Scenario("range", args=[*MANY, "--nvtx"], options=("--range", "ten launches"), kernels=500,
+             check=check_windows(50, 3, 3)),
+    Scenario("range_some", args=[*MANY, "--nvtx"], options=("--range", "ten launches:2-4"),
+             kernels=30, check=check_windows(3, 3, 3)),
+    Scenario("range_one", args=[*MANY, "--nvtx-start"], options=("--range", "ten launches:7"),
+             kernels=10, check=check_windows(1, 3, 3)),
+    Scenario("range_from", args=[*MANY, "--nvtx-start"], options=("--range", "ten launches:49-"),
+             kernels=20, check=check_windows(2, 3, 3)),
+    Scenario("range_never", args=[*MANY, "--nvtx"], options=("--range", "no such range"),
+             kernels=0, check=check_windows(0, 3, 3)),
+    Scenario("range_threads", options=("--range", "ten launches"), agrees=False,
+             args=["--kernels", "2000", "--threads", "4", "--nvtx", "--print"],
+             check=lambda run: check_sum(run.document, run.ledger)),
+    Scenario("range_fork_after", args=[*MANY, "--nvtx", "--fork", "after"],
+             options=("--range", "ten launches:3"), kernels=10, check=check_windows(1, 3, 3)),
+    Scenario("capture_range", options=("--capture-range", "cudaProfilerApi"), kernels=120,
+             args=[*MANY, "--capture", "101", "--capture-end", "221"],
+             check=check_windows(1, 4, 4)),
+    Scenario("capture_range_open", options=("--capture-range", "cudaProfilerApi"), kernels=100,
+             args=[*MANY, "--capture", "401"], check=check_windows(1, 4, 0)),
+    Scenario("capture_range_unused", args=[*MANY, "--capture", "100", "--capture-end", "200"],
+             kernels=500, check=lambda run: check_sum(run.document, run.ledger)),
+    Scenario("delay", args=["--kernels", "1500", "--interval-us", "500"], faults="wall",
+             options=("--delay", "0.2", "--duration", "0.3"), check=check_timed_window),
+    Scenario("duration", args=["--kernels", "1500", "--interval-us", "500"], faults="wall",
+             options=("--duration", "0.3"), check=check_timed_window),
+    Scenario("delay_too_long", args=MANY, options=("--delay", "3600"), kernels=0,
+             check=check_windows(0, 1, 0)),
+    Scenario("delay_refused", args=["--kernels", "600", "--interval-us", "1000"], agrees=False,
+             options=("--delay", "0.2"), faults="enable=35", kernels=0, says=ERROR_35),
+    Scenario("kernels", options=("--kernels", "lo*,no"), agrees=False, check=check_filtered,
+             args=["--kernels", "150", "--name", "short_kernel", "--name", "long_kernel",
+                   "--name", "_Z5otherv"]),
+    Scenario("skip_kernels", options=("--skip-kernels", "?hort*,other"), agrees=False,
+             check=check_filtered,
+             args=["--kernels", "150", "--name", "short_kernel", "--name", "long_kernel",
+                   "--name", "_Z5otherv"]),
+    *[Scenario(f"duty{name}", options=("--duty", "10%"), faults=f"wall{faults}",
+               check=check_duty(detached), says=says,
+               args=["--kernels", "40000", "--interval-us", "60", "--print", "--name",
+                     "short_kernel", "--name", "long_kernel", "--duration-ns", "700",
+                     "--duration-ns", "2300"])
+      for name, faults, detached, says in (
+          ("", "", True, ()), ("_old", ",version=23", False, (r"CUDA 12\.6",)),
+          ("_slow", ",switch_cost=2000", True, ()))],
+    Scenario("duty_refused", options=("--duty", "10"), faults="wall,finalize=15",
+             args=["--kernels", "20000", "--interval-us", "60"],
+             says=("refuses to be detached",),
+             check=lambda run: check_sum(run.document, run.ledger)),
+    Scenario("duty_cost", options=("--duty", "20"), faults="wall,switch_cost=25000",
+             args=["--kernels", "60000", "--interval-us", "50"], check=check_duty_cost),
+    Scenario("duty_threads", options=("--duty", "20"), faults="wall",
+             args=["--kernels", "15000", "--interval-us", "50", "--threads", "4", "--streams",
+                   "2"], check=lambda run: check_sum(run.document, run.ledger)),
+    Scenario("duty_graph", options=("--duty", "20"), faults="wall",
+             args=["--kernels", "0", "--graph", "50x4000", "--graph-from", "capture"],
+             check=lambda run: check_sum(run.document, run.ledger)),
+    Scenario("duty_short", options=("--duty", "1"), args=FIVE, check=check_short_duty),
+    Scenario("duty_late", options=("--duty", "20"), faults="wall,late=300", agrees=False,
+             args=["--kernels", "20000", "--interval-us", "60"],
+             check=lambda run: check_sum(run.document, run.ledger)),
+    # the program's own profiler gets its records in and out of windows: its output says so
+    *[Scenario(f"windows_kineto_{how}_{name}", program="prog_kineto", faults="wall", agrees=False,
+               args=args, options=options, check=lambda run: check_sum(run.document, run.ledger))
+      for how, args in (("after", []), ("registered", ["--registered", "--twice"]),
+                        ("finalize", ["--finalize", "--twice"]))
+      for name, options in (("delay", ("--delay", "3600")), ("short", ("--duration", "0.001")),
+                            ("range", ("--range", "no such range")), ("duty", ("--duty", "50")))],
+    Scenario("ctl", play=play_ctl, args=["--kernels", "30000", "--interval-us", "100"]),
+    Scenario("ctl_close_fds", play=play_ctl,
+             args=["--kernels", "30000", "--interval-us", "100", "--close-fds"]),
+    Scenario("ctl_strangers", play=play_ctl_strangers,
+             args=["--kernels", "10000000", "--interval-us", "100"]),
+    Scenario("ctl_duty", play=play_ctl_duty, faults="wall", options=("--duty", "20"),
+             args=["--kernels", "10000000", "--interval-us", "100"]),
+    Scenario("kill_in_windows", play=play_kill_in_windows, faults="wall",
+             options=("--delay", "0.5"), args=["--kernels", "10000000", "--interval-us", "100"]),
     # the user's own settings
     Scenario("own_preload", script=PRELOAD_SCRIPT, env={"LD_PRELOAD": "libm.so.6"}, kernels=8),
     Scenario("own_injection", args=FIVE,
