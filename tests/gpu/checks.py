@@ -7,6 +7,7 @@ what they compare.
 
 import argparse
 import datetime
+import json
 import os
 import random
 import subprocess
@@ -410,6 +411,119 @@ def overhead(bench):
     return ", ".join(words)
 
 
+# ---- windows ----
+
+def record_with(bench, options, argv):
+    trace = bench.folder / f"{bench.count + 1:02d}.kprof"
+    ran = bench.run([bench.build / "kprof", "record", *options, "-o", trace, "--", *argv])
+    return ran, report(bench, trace)
+
+
+def windows_sum(bench):
+    """--range: what is recorded in three of the ranges and what is issued outside are all."""
+    shape = [sample(bench, "llm_decode"), *EXACT, "--nvtx"]
+    bare = bench.run(shape).number("kernel_launches")
+    _, seen = record_with(bench, ["--range", "token:3-5"], shape)
+    counts = seen.document["processes"][0]["counts"]
+    parts = seen.kernels + counts["kernels_out_of_window"] + (seen.dropped or 0)
+    require(seen.kernels > 0, "nothing was recorded in the ranges called token")
+    require(seen.document["windows"]["count"] == 3, f"{seen.document['windows']}")
+    require(parts == counts["kernels_issued"] == bare,
+            f"{seen.kernels} recorded + {counts['kernels_out_of_window']} out of window, "
+            f"{counts['kernels_issued']} issued, {bare} without kprof")
+    return f"{seen.kernels} of {bare} launches in {seen.document['windows']['count']} windows"
+
+
+def duty_run(bench, argv):
+    """A run under --duty 2%; its report, after its counts have been checked."""
+    ran, seen = record_with(bench, ["--duty", "2%"], argv)
+    windows = seen.document["windows"]
+    require(windows["scaled"], f"{windows['count']} windows: not scaled up")
+    for process in seen.document["processes"]:
+        counts = process["counts"]
+        parts = sum(counts[key] or 0 for key in ("kernels_recorded", "kernels_filtered",
+                                                 "kernels_out_of_window", "records_dropped"))
+        require(counts["kernels_issued"] in (None, parts),
+                f"{parts} launches accounted for, {counts['kernels_issued']} issued")
+    return ran, seen
+
+
+def duty_totals(argv_of):
+    """Kernels above 5 % of the time: their totals under --duty are those of a full recording.
+
+    Two runs of one program differ by themselves: 3 % are allowed for that beside the interval.
+    """
+    def check(bench):
+        argv = argv_of(bench)
+        _, trace = record(bench, argv)
+        full = {row["mangled_name"]: row for row in report(bench, trace).document["kernels"]}
+        _, seen = duty_run(bench, argv)
+        checked, wrong = 0, []
+        for row in seen.document["kernels"]:
+            truth = full.get(row["mangled_name"])
+            if not truth or truth["share_of_kernel_time_pct"] < 5:
+                continue
+            checked += 1
+            slack = row["total_ns_ci95"] + 0.03 * truth["total_ns"]
+            if abs(row["total_ns_estimated"] - truth["total_ns"]) > slack:
+                wrong.append(f"{row['name']}: {row['total_ns_estimated']:.0f} ± "
+                             f"{row['total_ns_ci95']:.0f} ns, {truth['total_ns']} in full")
+        require(checked, "no kernel has 5 % of the time")
+        require(not wrong, "; ".join(wrong))
+        windows = seen.document["windows"]
+        share = 100 * windows["inside_ns"] / windows["whole_ns"]
+        return f"{checked} kernels, {windows['count']} windows, {share:.1f} % of the time"
+    return check
+
+
+def duty_detaches(bench):
+    """Between windows CUPTI is detached, and what that took stands in the trace."""
+    trace = bench.folder / "detach.kprof"
+    bench.run([bench.build / "kprof", "record", "--duty", "2%", "-o", trace, "--",
+               *llm_long(bench)])
+    said = bench.run([bench.build / "kprof", "info", "--format", "json", trace]).stdout
+    windows = json.loads(said)["processes"][0]["windows"]
+    detached = [row for row in windows[:-1] if row["detached"]]
+    require(len(windows) >= 3, f"{len(windows)} windows")
+    require(len(detached) * 10 >= (len(windows) - 1) * 8,
+            f"detached after {len(detached)} of {len(windows) - 1} windows")
+    on_ms, off_ms = (median(row[key] for row in detached) / 1e6
+                     for key in ("on_cost_ns", "off_cost_ns"))
+    return f"{len(windows)} windows, on {on_ms:.1f} ms, off {off_ms:.1f} ms"
+
+
+def llm_long(bench):
+    """llm_decode in a graph, for some ten seconds."""
+    return [sample(bench, "llm_decode"), *SMALL, "--graph", "--steps", "20000"]
+
+
+def torch_long(graph):
+    def argv(bench):
+        need_torch(bench)
+        return [*TORCH, "--steps", "6000", "--graph"] if graph else [*TORCH, "--steps", "2000"]
+    return argv
+
+
+def duty_cost(argv_of):
+    """Time of a decode step, bare and under --duty 2%, in turns: 1 % more at most, beside noise,
+    which is half the spread of the bare runs."""
+    def decode_ms(ran):
+        return float(ran.stderr.decode().split("decode: ")[1].split()[0])
+
+    def check(bench):
+        argv = argv_of(bench)
+        bare, duty = [], []
+        for _ in range(5):
+            bare.append(decode_ms(bench.run(argv)))
+            duty.append(decode_ms(duty_run(bench, argv)[0]))
+        added = 100 * (median(duty) / median(bare) - 1)
+        noise = 100 * (max(bare) - min(bare)) / median(bare) / 2
+        words = f"{median(bare):.4g} → {median(duty):.4g} ms: {added:+.2f} %, noise {noise:.2f} %"
+        require(added <= 1 + noise, words)
+        return words
+    return check
+
+
 def doctor(bench):
     text = bench.run([bench.build / "kprof", "doctor"]).text()
     names = subprocess.run(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"],
@@ -469,6 +583,18 @@ CHECKS = [
           "the same, CUDA graph"),
     Check("size-torch", 300, trace_size(torch_argv), "the same, PyTorch eager"),
     Check("million", 600, million, "report on a million launches: 0.3 s and 64 MB at most"),
+    Check("windows-sum", 180, windows_sum, "--range: recorded + out of window = issued"),
+    Check("duty-detaches", 180, duty_detaches, "--duty: CUPTI is detached between windows"),
+    Check("duty-totals-llm", 300, duty_totals(llm_long),
+          "--duty 2%, llm_decode --graph: estimated totals = those of a full recording"),
+    Check("duty-totals-torch", 600, duty_totals(torch_long(graph=False)),
+          "the same, PyTorch eager"),
+    Check("duty-totals-torch-graph", 600, duty_totals(torch_long(graph=True)),
+          "the same, PyTorch in a CUDA graph"),
+    Check("duty-cost-llm", 600, duty_cost(llm_long), "--duty 2%, llm_decode --graph: 1 % at most"),
+    Check("duty-cost-torch", 900, duty_cost(torch_long(graph=False)), "the same, PyTorch eager"),
+    Check("duty-cost-torch-graph", 900, duty_cost(torch_long(graph=True)),
+          "the same, PyTorch in a CUDA graph"),
     Check("overhead", 300, overhead, "cost of a launch and of a graph node"),
 ]
 
