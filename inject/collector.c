@@ -100,10 +100,6 @@ static void write_counts(const struct kp_inject *inject)
 	KP_SET(&counts, COUNTS, ranges_recorded, counts.ranges_recorded);
 	KP_SET(&counts, COUNTS, ranges_unwritten, loss.ranges);
 	KP_SET(&counts, COUNTS, records_unknown, counts.records_unknown);
-	/* More records than launches: some way of launching passes the hooks by. */
-	if (atomic_load(&inject->slot->kernels_issued) <
-	    counts.kernels_recorded + counts.kernels_filtered)
-		atomic_store(&inject->slot->issued_known, 0);
 	KP_SET(&counts, COUNTS, kernels_filtered, counts.kernels_filtered);
 	kp_windows_put_counts(inject->slot, delivered(), &counts);
 	if (atomic_load(&inject->slot->issued_known))
@@ -234,6 +230,22 @@ static void write_windows_note(void)
 	collector.windows_noted = note != NULL;
 }
 
+/*
+ * More records than launches: some way of launching passes the hooks by, so that their count says
+ * nothing. A thread may still stand between the driver's call and its count: it gets a moment.
+ */
+static void judge_issued(struct kp_inject *inject)
+{
+	const struct timespec moment = {.tv_nsec = 10000000};
+	uint64_t recorded = collector.counts.kernels_recorded + collector.counts.kernels_filtered;
+
+	if (atomic_load(&inject->slot->kernels_issued) >= recorded)
+		return;
+	nanosleep(&moment, NULL);
+	if (atomic_load(&inject->slot->kernels_issued) < recorded)
+		atomic_store(&inject->slot->issued_known, 0);
+}
+
 static void end_trace(struct kp_inject *inject, enum kp_end_way way)
 {
 	struct kp_end end = {0};
@@ -245,6 +257,7 @@ static void end_trace(struct kp_inject *inject, enum kp_end_way way)
 	write_out(inject);
 	write_clock(true);
 	KP_SET(&end, END, end_ns, kp_clock_now());
+	judge_issued(inject);
 	write_counts(inject);
 	if (inject->slot->message[0] && !collector.noted)
 		kp_writer_note(collector.writer, KP_NOTE_WARNING, inject->slot->message);

@@ -61,7 +61,7 @@ static void CUPTIAPI at_call(void *context, CUpti_CallbackDomain domain, CUpti_C
 	(void)context;
 	(void)id;
 	if (domain != CUPTI_CB_DOMAIN_DRIVER_API || call->callbackSite != CUPTI_API_EXIT ||
-	    atomic_load(&kp_hooks_captures) > 0 ||
+	    kp_hooks_may_have_graphs() ||
 	    !atomic_compare_exchange_strong(&detach.state, &expected, RUNNING))
 		return;
 	begin_ns = kp_clock_now();
@@ -74,6 +74,8 @@ static void CUPTIAPI at_call(void *context, CUpti_CallbackDomain domain, CUpti_C
 
 const char *kp_detach_obstacle(const struct kp_cupti *cupti)
 {
+	if (kp_hooks_may_have_graphs())
+		return "the program uses CUDA graphs, or kprof cannot see whether it does";
 	if (cupti->version < KP_DETACH_OLDEST)
 		return "this CUPTI is older than that of CUDA 12.6";
 	if (atomic_load(&detach.forgotten) > FORGOTTEN_LIMIT)

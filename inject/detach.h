@@ -8,6 +8,11 @@
  * subscription as well. CUPTI is process-wide: where another client is subscribed, kprof cannot
  * subscribe, and does not detach.
  *
+ * A graph that was instantiated while CUPTI was attached goes on writing into CUPTI's memory: on an
+ * H200 (driver 580.159.04, CUPTI 13.0) programs that launched one after a cuptiFinalize ended with
+ * an unspecified launch failure or a segmentation fault. So a program that has made a graph is
+ * never detached from, and detaching happens only where it was asked for (--detach).
+ *
  * One request at a time. The worker asks; the callback runs in any thread.
  */
 #ifndef KP_INJECT_DETACH_H

@@ -271,6 +271,11 @@ void kp_hooks_issued(uint64_t kernels)
 	atomic_fetch_add_explicit(&slot->kernels_issued, kernels, memory_order_relaxed);
 }
 
+bool kp_hooks_are_on(void)
+{
+	return atomic_load(&counting) != NULL;
+}
+
 void kp_hooks_lose_count(void)
 {
 	struct kp_live_slot *slot = atomic_load(&counting);

@@ -90,11 +90,18 @@ void *kp_hooks_lookup(void *handle, const char *name);
 
 /* Adds launches to the count of issued kernels; nothing before kp_hooks_start. */
 void kp_hooks_issued(uint64_t kernels);
+/* Whether launches pass through the hooks: only then is known what the program does. */
+bool kp_hooks_are_on(void);
 /* From now on the count cannot be exact (a device-side graph, say): it is unknown. */
 void kp_hooks_lose_count(void);
 /* In a forked child: nothing is counted, no graph is known. */
 void kp_hooks_forget(void);
 void kp_hooks_graph_forget(void);
+/*
+ * Whether the program may have CUDA graphs: one was instantiated or is being captured, or the hooks
+ * cannot tell. Graphs made while CUPTI is attached go on writing into its memory.
+ */
+bool kp_hooks_may_have_graphs(void);
 /* How many stream captures are open, in all threads; launches into one run nothing. */
 extern _Atomic int kp_hooks_captures;
 

@@ -153,6 +153,14 @@ static uint64_t count_kernels(const struct questions *ask, CUgraph graph, unsign
 	return kernels;
 }
 
+static _Atomic bool graphs_made;
+
+bool kp_hooks_may_have_graphs(void)
+{
+	return !kp_hooks_are_on() || atomic_load(&graphs_made) ||
+	       atomic_load(&kp_hooks_captures) > 0;
+}
+
 static CUresult instantiated(CUresult result, const CUgraphExec *exec, CUgraph graph,
 			     cuuint64_t flags)
 {
@@ -161,6 +169,7 @@ static CUresult instantiated(CUresult result, const CUgraphExec *exec, CUgraph g
 
 	if (result != CUDA_SUCCESS || !exec)
 		return result;
+	atomic_store(&graphs_made, true);
 	ask.nodes = (get_nodes_function)kp_hooks_driver_symbol("cuGraphGetNodes");
 	ask.type = (get_type_function)kp_hooks_driver_symbol("cuGraphNodeGetType");
 	ask.child = (get_child_function)kp_hooks_driver_symbol("cuGraphChildGraphNodeGetGraph");

@@ -300,6 +300,11 @@ static void conclude_window(uint64_t detach_cost_ns, bool detached)
 static void try_to_detach(uint64_t now_ns)
 {
 	const char *obstacle = kp_detach_obstacle(windows.cupti);
+
+	if (!kp_window_settings()->detach) {
+		conclude_window(0, false);
+		return;
+	}
 	CUptiResult result =
 		obstacle ? CUPTI_ERROR_NOT_SUPPORTED : kp_detach_request(windows.cupti);
 

@@ -74,9 +74,14 @@ static const struct kp_option window_options[] = {
 	{.name = "duty", .type = KP_OPTION_NUMBER, .offset = AT(duty_pct), .argument = "PCT",
 	 .minimum = 0.01, .maximum = 50, .suffix = '%',
 	 .help = "Record PCT percent of the time, in short windows at random places, and let the "
-		 "report scale totals up, with confidence intervals. Between windows CUPTI is "
-		 "detached where that is safe, so that the program runs at its own speed: the "
-		 "mode to leave on. 2 is a good start."},
+		 "report scale totals up, with confidence intervals: small traces of long runs. "
+		 "Between windows nothing is recorded, but CUPTI stays attached and each launch "
+		 "still costs more than without kprof."},
+	{.name = "detach", .type = KP_OPTION_FLAG, .offset = AT(detach),
+	 .help = "Under --duty, detach CUPTI between windows, so that launches cost nothing more "
+		 "there. Experimental: on an H200 this broke programs with CUDA graphs, so kprof "
+		 "does not detach once the program has made one; try it where a failure of the "
+		 "program does no harm."},
 	{0},
 };
 static const struct kp_option ctl_options[] = {
@@ -211,7 +216,7 @@ static const char *const run_description[] = {
 static const struct kp_example run_examples[] = {
 	{"kprof -- ./my_inference --batch 8", "Run it, and print its ranking."},
 	{"kprof --report hot.yaml -- python serve.py", "Write the report as YAML as well."},
-	{"kprof --duty 2% -- python serve.py", "Sample a long run at next to no cost."},
+	{"kprof --duty 2% -- python serve.py", "Sample a long run; scale it up."},
 	{"kprof --range decode:10-20 -- python run.py", "Record eleven ranges called decode."},
 	{0},
 };

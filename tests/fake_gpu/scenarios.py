@@ -233,7 +233,7 @@ def check_duty(detached):
         share = said["inside_ns"] / said["whole_ns"]
         require(0.05 <= share <= 0.2, f"{share} of the time was recorded, not 0.1")
         require_equal("finalized", run.ledger["finalizes"] > 0, detached)
-        ended = [row["detached"] for row in windows[:-1]]
+        ended = [bool(row["detached"]) for row in windows[:-1]]  # null: the next one came at once
         require(sum(ended) * 2 >= len(ended) if detached else not any(ended),
                 f"detached after {sum(ended)} of {len(ended)} windows")
         for name, calls, length_ns in (("short_kernel", 20000, 700), ("long_kernel", 20000, 2300)):
@@ -246,6 +246,12 @@ def check_duty(detached):
         require("totals are scaled up" in " ".join(run.place.text.split()) and
                 "~Total" in run.place.text, f"the text does not say so: {run.place.text}")
     return check
+
+
+def check_duty_graph(run):
+    """A program with graphs is never detached from, whatever was asked for."""
+    check_sum(run.document, run.ledger)
+    require_equal("finalized", run.ledger["finalizes"], 0)
 
 
 def check_short_duty(run):
@@ -680,28 +686,29 @@ SCENARIOS = [
              check=check_filtered,
              args=["--kernels", "150", "--name", "short_kernel", "--name", "long_kernel",
                    "--name", "_Z5otherv"]),
-    *[Scenario(f"duty{name}", options=("--duty", "10%"), faults=f"wall{faults}",
+    *[Scenario(f"duty{name}", options=("--duty", "10%", *detach), faults=f"wall{faults}",
                check=check_duty(detached), says=says,
                args=["--kernels", "40000", "--interval-us", "60", "--print", "--name",
                      "short_kernel", "--name", "long_kernel", "--duration-ns", "700",
                      "--duration-ns", "2300"])
-      for name, faults, detached, says in (
-          ("", "", True, ()), ("_old", ",version=23", False, (r"CUDA 12\.6",)),
-          ("_slow", ",switch_cost=2000", True, ()))],
-    Scenario("duty_refused", options=("--duty", "10"), faults="wall,finalize=15",
+      for name, faults, detached, says, detach in (
+          ("", "", False, (), ()), ("_detach", "", True, (), ("--detach",)),
+          ("_old", ",version=23", False, (r"CUDA 12\.6",), ("--detach",)),
+          ("_slow", ",switch_cost=2000", True, (), ("--detach",)))],
+    Scenario("duty_refused", options=("--duty", "10", "--detach"), faults="wall,finalize=15",
              args=["--kernels", "20000", "--interval-us", "60"],
              says=("refuses to be detached",),
              check=lambda run: check_sum(run.document, run.ledger)),
-    Scenario("duty_cost", options=("--duty", "20"), faults="wall,switch_cost=25000",
+    Scenario("duty_cost", options=("--duty", "20", "--detach"), faults="wall,switch_cost=25000",
              args=["--kernels", "60000", "--interval-us", "50"], check=check_duty_cost),
-    Scenario("duty_threads", options=("--duty", "20"), faults="wall",
+    Scenario("duty_threads", options=("--duty", "20", "--detach"), faults="wall",
              args=["--kernels", "15000", "--interval-us", "50", "--threads", "4", "--streams",
                    "2"], check=lambda run: check_sum(run.document, run.ledger)),
-    Scenario("duty_graph", options=("--duty", "20"), faults="wall",
+    Scenario("duty_graph", options=("--duty", "20", "--detach"), faults="wall",
              args=["--kernels", "0", "--graph", "50x4000", "--graph-from", "capture"],
-             check=lambda run: check_sum(run.document, run.ledger)),
+             says=("uses CUDA graphs",), check=check_duty_graph),
     Scenario("duty_short", options=("--duty", "1"), args=FIVE, check=check_short_duty),
-    Scenario("duty_late", options=("--duty", "20"), faults="wall,late=300", agrees=False,
+    Scenario("duty_late", options=("--duty", "20", "--detach"), faults="wall,late=300", agrees=False,
              args=["--kernels", "20000", "--interval-us", "60"],
              check=lambda run: check_sum(run.document, run.ledger)),
     # the program's own profiler gets its records in and out of windows: its output says so
@@ -710,7 +717,7 @@ SCENARIOS = [
       for how, args in (("after", []), ("registered", ["--registered", "--twice"]),
                         ("finalize", ["--finalize", "--twice"]))
       for name, options in (("delay", ("--delay", "3600")), ("short", ("--duration", "0.001")),
-                            ("range", ("--range", "no such range")), ("duty", ("--duty", "50")))],
+                            ("range", ("--range", "no such range")), ("duty", ("--duty", "50", "--detach")))],
     Scenario("ctl", play=play_ctl, args=["--kernels", "30000", "--interval-us", "100"]),
     Scenario("ctl_close_fds", play=play_ctl,
              args=["--kernels", "30000", "--interval-us", "100", "--close-fds"]),

@@ -7,7 +7,6 @@ what they compare.
 
 import argparse
 import datetime
-import json
 import os
 import random
 import subprocess
@@ -476,22 +475,6 @@ def duty_totals(argv_of):
     return check
 
 
-def duty_detaches(bench):
-    """Between windows CUPTI is detached, and what that took stands in the trace."""
-    trace = bench.folder / "detach.kprof"
-    bench.run([bench.build / "kprof", "record", "--duty", "2%", "-o", trace, "--",
-               *llm_long(bench)])
-    said = bench.run([bench.build / "kprof", "info", "--format", "json", trace]).stdout
-    windows = json.loads(said)["processes"][0]["windows"]
-    detached = [row for row in windows[:-1] if row["detached"]]
-    require(len(windows) >= 3, f"{len(windows)} windows")
-    require(len(detached) * 10 >= (len(windows) - 1) * 8,
-            f"detached after {len(detached)} of {len(windows) - 1} windows")
-    on_ms, off_ms = (median(row[key] for row in detached) / 1e6
-                     for key in ("on_cost_ns", "off_cost_ns"))
-    return f"{len(windows)} windows, on {on_ms:.1f} ms, off {off_ms:.1f} ms"
-
-
 def llm_long(bench):
     """llm_decode in a graph, for some ten seconds."""
     return [sample(bench, "llm_decode"), *SMALL, "--graph", "--steps", "20000"]
@@ -502,26 +485,6 @@ def torch_long(graph):
         need_torch(bench)
         return [*TORCH, "--steps", "6000", "--graph"] if graph else [*TORCH, "--steps", "2000"]
     return argv
-
-
-def duty_cost(argv_of):
-    """Time of a decode step, bare and under --duty 2%, in turns: 1 % more at most, beside noise,
-    which is half the spread of the bare runs."""
-    def decode_ms(ran):
-        return float(ran.stderr.decode().split("decode: ")[1].split()[0])
-
-    def check(bench):
-        argv = argv_of(bench)
-        bare, duty = [], []
-        for _ in range(5):
-            bare.append(decode_ms(bench.run(argv)))
-            duty.append(decode_ms(duty_run(bench, argv)[0]))
-        added = 100 * (median(duty) / median(bare) - 1)
-        noise = 100 * (max(bare) - min(bare)) / median(bare) / 2
-        words = f"{median(bare):.4g} → {median(duty):.4g} ms: {added:+.2f} %, noise {noise:.2f} %"
-        require(added <= 1 + noise, words)
-        return words
-    return check
 
 
 def doctor(bench):
@@ -584,16 +547,11 @@ CHECKS = [
     Check("size-torch", 300, trace_size(torch_argv), "the same, PyTorch eager"),
     Check("million", 600, million, "report on a million launches: 0.3 s and 64 MB at most"),
     Check("windows-sum", 180, windows_sum, "--range: recorded + out of window = issued"),
-    Check("duty-detaches", 180, duty_detaches, "--duty: CUPTI is detached between windows"),
     Check("duty-totals-llm", 300, duty_totals(llm_long),
           "--duty 2%, llm_decode --graph: estimated totals = those of a full recording"),
     Check("duty-totals-torch", 600, duty_totals(torch_long(graph=False)),
           "the same, PyTorch eager"),
     Check("duty-totals-torch-graph", 600, duty_totals(torch_long(graph=True)),
-          "the same, PyTorch in a CUDA graph"),
-    Check("duty-cost-llm", 600, duty_cost(llm_long), "--duty 2%, llm_decode --graph: 1 % at most"),
-    Check("duty-cost-torch", 900, duty_cost(torch_long(graph=False)), "the same, PyTorch eager"),
-    Check("duty-cost-torch-graph", 900, duty_cost(torch_long(graph=True)),
           "the same, PyTorch in a CUDA graph"),
     Check("overhead", 300, overhead, "cost of a launch and of a graph node"),
 ]
