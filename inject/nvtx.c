@@ -20,6 +20,7 @@
 #include "inject/window_settings.h"
 #include "inject/windows.h"
 #include "trace/intern.h"
+#include "trace/vector.h"
 
 #define NO_NAME UINT32_MAX
 #define NAME_MAX_BYTES 4096
@@ -50,7 +51,9 @@ static struct {
 	uint64_t refused;           /* closed, but there was no room */
 	struct open_range *started; /* by nvtxRangeStart: the id is the index plus one */
 	size_t started_count, started_capacity;
-	uint32_t *written; /* the writer's number of each name; worker only */
+	size_t started_free; /* index plus one of an ended one, whose `name` leads to the next; 0:
+				none */
+	uint32_t *written;   /* the writer's number of each name; worker only */
 	size_t written_count;
 	bool broken; /* forked in the middle of a change: names cannot be used */
 	_Atomic uint32_t watched_plus_one; /* number of --range's name; 0: not looked up yet */
@@ -78,22 +81,6 @@ static struct stack *get_stack(void)
 		}
 	}
 	return own_stack;
-}
-
-/* Makes room for one more element. */
-static bool grow(void **vector, size_t count, size_t *capacity, size_t element_bytes)
-{
-	size_t larger = *capacity ? *capacity * 2 : 64;
-	void *grown;
-
-	if (count < *capacity)
-		return true;
-	grown = realloc(*vector, larger * element_bytes);
-	if (!grown)
-		return false;
-	*vector = grown;
-	*capacity = larger;
-	return true;
 }
 
 static uint32_t intern(const char *name)
@@ -187,7 +174,8 @@ static void finish_range(const struct open_range *range, uint32_t thread, uint32
 	pthread_mutex_lock(&nvtx.lock);
 	if (nvtx.broken || range->domain == NO_NAME || range->name == NO_NAME ||
 	    nvtx.closed_count >= KP_NVTX_LIMIT ||
-	    !grow((void **)&nvtx.closed, nvtx.closed_count, &nvtx.closed_capacity, sizeof(closed)))
+	    !kp_vector_grow((void **)&nvtx.closed, nvtx.closed_count, &nvtx.closed_capacity,
+			    sizeof(closed)))
 		nvtx.refused++;
 	else
 		nvtx.closed[nvtx.closed_count++] = closed;
@@ -209,8 +197,8 @@ static int push(uint32_t domain, uint32_t name)
 	struct open_range range = {kp_clock_now(), domain, name, false};
 	struct stack *stack = get_stack();
 
-	if (!stack ||
-	    !grow((void **)&stack->ranges, stack->count, &stack->capacity, sizeof(*stack->ranges)))
+	if (!stack || !kp_vector_grow((void **)&stack->ranges, stack->count, &stack->capacity,
+				      sizeof(*stack->ranges)))
 		return NVTX_NO_PUSH_POP_TRACKING;
 	tell_begin(&range);
 	stack->ranges[stack->count++] = range;
@@ -244,9 +232,13 @@ static nvtxRangeId_t start(uint32_t domain, uint32_t name)
 
 	tell_begin(&range);
 	pthread_mutex_lock(&nvtx.lock);
-	if (!nvtx.broken && nvtx.started_count < KP_NVTX_LIMIT &&
-	    grow((void **)&nvtx.started, nvtx.started_count, &nvtx.started_capacity,
-		 sizeof(range))) {
+	if (!nvtx.broken && nvtx.started_free) {
+		id = nvtx.started_free;
+		nvtx.started_free = nvtx.started[id - 1].name;
+		nvtx.started[id - 1] = range;
+	} else if (!nvtx.broken && nvtx.started_count < KP_NVTX_LIMIT &&
+		   kp_vector_grow((void **)&nvtx.started, nvtx.started_count,
+				  &nvtx.started_capacity, sizeof(range))) {
 		nvtx.started[nvtx.started_count++] = range;
 		id = nvtx.started_count;
 	} else {
@@ -265,7 +257,11 @@ static void end(nvtxRangeId_t id)
 	pthread_mutex_lock(&nvtx.lock);
 	if (id && id <= nvtx.started_count) {
 		range = nvtx.started[id - 1];
-		nvtx.started[id - 1].start_ns = 0;
+		if (range.start_ns) {
+			nvtx.started[id - 1] =
+				(struct open_range){.name = (uint32_t)nvtx.started_free};
+			nvtx.started_free = id;
+		}
 	}
 	pthread_mutex_unlock(&nvtx.lock);
 	if (range.start_ns)
@@ -402,7 +398,7 @@ void kp_nvtx_forget(void)
 	if (nvtx.broken) {
 		nvtx.closed = NULL;
 		nvtx.closed_capacity = 0;
-		nvtx.started_count = 0;
+		nvtx.started_count = nvtx.started_free = 0;
 	}
 	for (size_t i = 0; i < nvtx.started_count; i++)
 		nvtx.started[i].start_ns = 0;

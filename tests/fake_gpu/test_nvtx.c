@@ -1,0 +1,100 @@
+/* The NVTX injection on its own: ranges by start and end do not use up its ids. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <nvtx3/nvToolsExt.h>
+#include <unistd.h>
+
+#include "inject/nvtx.h"
+#include "inject/state.h"
+#include "inject/windows.h"
+
+int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get);
+
+/* No windows here. */
+void kp_windows_range_begin(bool *counted)
+{
+	*counted = false;
+}
+
+void kp_windows_range_end(bool counted)
+{
+	(void)counted;
+}
+
+void kp_inject_watch_forks(void)
+{
+}
+
+static NvtxFunctionPointer core[NVTX_CBID_CORE_SIZE], core2[NVTX_CBID_CORE2_SIZE];
+static NvtxFunctionPointer *core_table[NVTX_CBID_CORE_SIZE], *core2_table[NVTX_CBID_CORE2_SIZE];
+
+static int NVTX_API get_table(NvtxCallbackModule module, NvtxFunctionTable *table, unsigned *size)
+{
+	if (module == NVTX_CB_MODULE_CORE) {
+		*table = core_table;
+		*size = NVTX_CBID_CORE_SIZE;
+	} else if (module == NVTX_CB_MODULE_CORE2) {
+		*table = core2_table;
+		*size = NVTX_CBID_CORE2_SIZE;
+	}
+	return module == NVTX_CB_MODULE_CORE || module == NVTX_CB_MODULE_CORE2;
+}
+
+static const void *NVTX_API get_export(uint32_t id)
+{
+	static const NvtxExportTableCallbacks callbacks = {sizeof(callbacks), get_table};
+
+	return id == NVTX_ETID_CALLBACKS ? &callbacks : NULL;
+}
+
+static void test_ended_ranges_give_their_ids_back(void **state)
+{
+	nvtxRangeId_t(NVTX_API * start)(const char *);
+	void(NVTX_API * end)(nvtxRangeId_t);
+	struct kp_counts counts = {0};
+	struct kp_writer *writer;
+	int fd = open("/dev/null", O_WRONLY);
+	nvtxRangeId_t largest = 0;
+
+	(void)state;
+	assert_int_equal(kp_writer_create(fd, 1, &writer), KP_OK);
+	start = (nvtxRangeId_t(NVTX_API *)(const char *))core[NVTX_CBID_CORE_RangeStartA];
+	end = (void(NVTX_API *)(nvtxRangeId_t))core[NVTX_CBID_CORE_RangeEnd];
+	for (unsigned i = 0; i < KP_NVTX_LIMIT + 1000U; i++) {
+		nvtxRangeId_t first = start("request"), second = start("another");
+
+		assert_true(first && second && first != second);
+		largest = second > largest ? second : largest;
+		end(first);
+		end(second);
+		end(second); /* not open any more */
+		if (i % 10000 == 0)
+			kp_nvtx_drain(writer, &counts);
+	}
+	kp_nvtx_drain(writer, &counts);
+	assert_int_equal(counts.ranges_recorded, 2 * (KP_NVTX_LIMIT + 1000U));
+	assert_int_equal(counts.ranges_unwritten, 0);
+	assert_true(largest <= 2);
+	kp_writer_destroy(writer);
+	close(fd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_ended_ranges_give_their_ids_back)};
+
+	for (unsigned i = 0; i < NVTX_CBID_CORE_SIZE; i++)
+		core_table[i] = &core[i];
+	for (unsigned i = 0; i < NVTX_CBID_CORE2_SIZE; i++)
+		core2_table[i] = &core2[i];
+	setenv("KPROF_TRACE", "/dev/null", 1);
+	if (!InitializeInjectionNvtx2(get_export))
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
