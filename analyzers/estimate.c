@@ -9,7 +9,7 @@ double kp_student_t975(double freedom)
 	static const double few[] = {12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646};
 	const double z = 1.959964;
 	double at = freedom < 1 ? 1 : freedom;
-	unsigned below = at < 8 ? (unsigned)at : 7;
+	unsigned below = at < 7 ? (unsigned)at : 6;
 	double v = at, z3 = z * z * z, z5 = z3 * z * z, z7 = z5 * z * z;
 
 	if (at < 7)

@@ -5,8 +5,6 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include <cupti_driver_cbid.h>
-
 #include "inject/buffers.h"
 #include "inject/hooks.h"
 #include "inject/state.h"

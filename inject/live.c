@@ -73,7 +73,7 @@ void kp_live_say(struct kp_inject *inject, const char *format, ...)
 	if (inject->slot->message[0])
 		return;
 	va_start(arguments, format);
-	vsnprintf(line, sizeof(line), format, arguments);
+	vsnprintf(line, sizeof(line), format, arguments); /* NOLINT(clang-analyzer-valist*) */
 	va_end(arguments);
 	memcpy(inject->slot->message, line, sizeof(line));
 }

@@ -7,7 +7,10 @@
 
 #include <string.h>
 
+/* CUDA 12.3 moved the records of older releases into a header of their own. */
+#if CUPTI_API_VERSION >= 21
 #include <cupti_activity_deprecated.h>
+#endif
 
 #define TIMES 5
 #define NONE UINT16_MAX

@@ -11,6 +11,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("no-tree-loop-distribute-patterns")
+#endif
+
 static inline bool kp_word_equal(const char *a, const char *b)
 {
 	while (*a && *a == *b) {

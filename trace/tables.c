@@ -308,9 +308,12 @@ static enum kp_status set_end(struct kp_tables *tables, struct kp_process_tables
 	struct kp_end end = {0};
 	enum kp_status status = decode(tables, &kp_end_fieldset, payload, &end);
 
-	if (status == KP_OK)
-		process->view.end = end.way == KP_END_WITHDRAWN ? (struct kp_end){.has = 0} : end;
-	return status;
+	if (status != KP_OK)
+		return status;
+	process->view.end = end;
+	if (end.way == KP_END_WITHDRAWN)
+		process->view.end.has = 0;
+	return KP_OK;
 }
 
 enum kp_status kp_tables_add(struct kp_tables *tables, const struct kp_chunk_header *header,

@@ -127,7 +127,7 @@ static void test_program_broken_files_are_the_systems_to_judge(void **state)
 	assert_int_equal(truncate("elf", 100), 0); /* within the program header */
 	assert_int_equal(kind_of("elf"), KP_PROGRAM_TRACEABLE);
 	memset(bytes, 0xff, sizeof(bytes));
-	memcpy(bytes, "\177ELF\x02\x01\x01", 7);
+	memcpy(bytes, (const char[7]){0x7f, 'E', 'L', 'F', 2, 1, 1}, 7);
 	bytes[18] = (unsigned char)OWN;
 	bytes[19] = OWN >> 8;
 	put("elf", bytes, sizeof(bytes), 0755);
