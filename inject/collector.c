@@ -27,6 +27,10 @@
 /* How often the worker asks CUPTI for what is complete and writes it: at most this is lost to a
  * SIGKILL, beside what CUPTI itself still holds. */
 #define FLUSH_PERIOD_NS 500000000ULL
+/* CUPTI is asked for records at most this part of the time: what it does then stalls its delivery
+ * of full buffers and grows with what it keeps (30 bytes a launch once a graph was instantiated).
+ */
+#define FLUSH_SHARE 100
 #define WAKE_MS KP_CTL_LOOK_MS
 /* How long the end waits for kernels that have run but whose records CUPTI still works on. */
 #define SETTLE_MS 100
@@ -45,6 +49,7 @@ static struct {
 	bool windows_noted; /* worker only: what there is to say about windows is in the trace */
 	int64_t clock_offset_ns; /* realtime - monotonic, as last recorded */
 	bool noted;              /* worker only: the message is in the trace */
+	uint64_t flush_due_ns;   /* worker only: not asked for partly filled buffers before */
 	pthread_t worker;
 	/* Requests to the worker, counted, and its answers, which can be waited for. */
 	_Atomic uint32_t stop, stopped;
@@ -166,13 +171,22 @@ static void write_out(struct kp_inject *inject)
 	publish(inject);
 }
 
+/* CUPTI gives back full buffers by itself; this asks for those that are partly filled. */
+static void flush_partly_filled(void)
+{
+	uint64_t begin_ns = kp_clock_now();
+
+	kp_share_flush(collector.cupti, 0);
+	collector.flush_due_ns = begin_ns + FLUSH_SHARE * (kp_clock_now() - begin_ns);
+}
+
 /* Takes what CUPTI has ready. While CUPTI is detached nothing may be asked: it would come back. */
-static void take_records(void)
+static void take_records(bool flush)
 {
 	bool attached = kp_windows_attached();
 
-	if (attached)
-		kp_share_flush(collector.cupti, 0);
+	if (attached && flush)
+		flush_partly_filled();
 	translate_all(kp_buffers_take(0));
 	if (attached)
 		count_dropped();
@@ -180,7 +194,7 @@ static void take_records(void)
 
 static void flush_periodically(struct kp_inject *inject)
 {
-	take_records();
+	take_records(kp_clock_now() >= collector.flush_due_ns);
 	write_clock(false);
 	write_out(inject);
 }
@@ -311,8 +325,10 @@ static void control(enum kp_control_verb verb, struct kp_control_answer *out)
 	if ((verb == KP_CONTROL_START || verb == KP_CONTROL_STOP) &&
 	    !kp_windows_control(verb == KP_CONTROL_START))
 		out->result = KP_CONTROL_FAILED;
-	if (verb != KP_CONTROL_STATUS)
+	if (verb != KP_CONTROL_STATUS) {
+		collector.flush_due_ns = 0;
 		flush_periodically(&kp_inject);
+	}
 	if (verb == KP_CONTROL_SNAPSHOT)
 		write_counts(&kp_inject);
 	out->recording =
@@ -349,7 +365,7 @@ static void work_once(unsigned most_ms)
 
 	translate_all(kp_buffers_take(due_ms < most_ms ? due_ms : most_ms));
 	if (kp_windows_wants_flush())
-		take_records();
+		take_records(true);
 	due_ms = kp_windows_tick(WAKE_MS, is_settled(&kp_inject));
 	kp_ctl_serve(control);
 }

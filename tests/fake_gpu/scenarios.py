@@ -156,6 +156,12 @@ def check_detached(run):
     require_equal("unfinished processes", run.counts["processes_unfinished"], 0)
 
 
+def check_rare_flushes(run):
+    """CUPTI is not asked all the time where asking takes long: at the start, by its cost, at the end."""
+    asked = run.ledger["flushes"] - run.ledger["forced_flushes"]
+    require(1 <= asked <= 3, f"{asked} flushes of 40 ms each")
+
+
 NAMES = [
     b'quote "x" and operator ""_kb', b"back\\slash \\n \\u0041", b"tab\tand\nnew line",
     b"control \x01\x02\x1f\x7f", b"invalid \xff\xfe", b"invalid \xff\xfd", b"cut \xe2\x82",
@@ -570,6 +576,8 @@ SCENARIOS = [
              kernels=20, seconds=12, check=check_unfinished),
     Scenario("detached_threads", agrees=False, check=check_detached,
              args=["--kernels", "1000000", "--threads", "4", "--detached", "--print"]),
+    Scenario("slow_flush", args=["--kernels", "250", "--interval-us", "10000"], kernels=250,
+             faults="slow_flush=40", check=check_rare_flushes),
     Scenario("hang_at_end", args=FIVE, faults="hang_flush", agrees=False, seconds=12,
              says=("did not give back",)),
     Scenario("hang_midway", args=["--kernels", "100", "--interval-us", "15000"],

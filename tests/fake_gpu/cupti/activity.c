@@ -156,10 +156,10 @@ void kp_fake_activity_call(const struct kp_fake_api_call *call)
 	kp_fake_buffers_append(CUPTI_ACTIVITY_KIND_DRIVER, &op, NULL);
 }
 
-/* What coming and going takes by script. */
-static void take_time(void)
+/* What a call takes by script. */
+static void take_time(uint64_t cost_us)
 {
-	const struct timespec cost = {.tv_nsec = (long)(kp_fake_faults()->switch_cost * 1000)};
+	const struct timespec cost = {.tv_nsec = (long)(cost_us * 1000)};
 
 	if (cost.tv_nsec)
 		nanosleep(&cost, NULL);
@@ -207,7 +207,7 @@ KP_FAKE_EXPORT CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
 	if (kp_fake_faults()->enable)
 		return kp_fake_cupti_result((CUptiResult)kp_fake_faults()->enable);
 	if (kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
-		take_time();
+		take_time(kp_fake_faults()->switch_cost);
 	kp_fake_attach();
 	pthread_once(&start_once, start);
 	/* The clocks are tied together when the first kind is enabled, and anew once detached. */
@@ -281,6 +281,8 @@ KP_FAKE_EXPORT CUptiResult cuptiActivityFlushAll(uint32_t flag)
 		kp_fake_count(KP_FAKE_forced_flushes, 1);
 	while (hang && atomic_fetch_add(&flush_count, 1) + 1 >= hang)
 		pause();
+	if (!forced)
+		take_time(kp_fake_faults()->slow_flush * 1000);
 	if (forced)
 		kp_fake_buffers_deliver(KP_FAKE_ALL);
 	else if (!kp_fake_faults()->hold_buffers)
@@ -317,7 +319,7 @@ KP_FAKE_EXPORT CUptiResult cuptiFinalize(void)
 	if (!kp_fake_cupti_usable())
 		return CUPTI_ERROR_NOT_INITIALIZED;
 	kp_fake_count(KP_FAKE_finalizes, 1);
-	take_time();
+	take_time(kp_fake_faults()->switch_cost);
 	if (kp_fake_faults()->finalize)
 		return kp_fake_cupti_result((CUptiResult)kp_fake_faults()->finalize);
 	if (!kp_fake_callback_at_exit() || kp_fake_cupti_version() < FINALIZE_OLDEST)
