@@ -45,10 +45,19 @@ class Judgements(unittest.TestCase):
 
     def test_resident_memory(self):
         flat, bare = series(*[150] * 20), series(*[100] * 5)
-        self.assertIn("50.0 MiB added; growth 0.0 MiB", soak.judge_resident(bare, flat))
+        self.assertIn("50.0 MiB added; growth 0.0 MiB", soak.judge_resident(bare, None, flat))
         for seen in (series(*[170] * 20), series(*range(120, 160, 2)), series(150, 150), series()):
             with self.assertRaises(Failure):
-                soak.judge_resident(bare, seen)
+                soak.judge_resident(bare, None, seen)
+
+    def test_resident_memory_beside_cupti(self):
+        """What CUPTI keeps by itself is not kprof's; what comes on top is."""
+        bare, raw = series(*[100] * 5), series(*range(120, 320, 10))
+        self.assertIn("30.0 MiB added", soak.judge_resident(bare, raw,
+                                                            series(*range(150, 350, 10))))
+        for seen in (series(*range(200, 400, 10)), series(*range(120, 340, 11)), series(150)):
+            with self.assertRaises(Failure):
+                soak.judge_resident(bare, raw, seen)
 
     def test_gpu_memory(self):
         self.assertIn("not measured", soak.judge_gpu(series(), series()))
