@@ -32,6 +32,11 @@ static bool runs_now(CUstream stream, bool per_thread)
 	       status == CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
+bool kp_hooks_runs_now(CUstream stream, bool per_thread)
+{
+	return runs_now(stream, per_thread);
+}
+
 static CUresult counted(CUresult result, CUstream stream, bool per_thread)
 {
 	if (result == CUDA_SUCCESS && runs_now(stream, per_thread))
