@@ -12,8 +12,8 @@
 
 typedef CUresult(CUDAAPI *is_capturing_function)(CUstream, CUstreamCaptureStatus *);
 
-/* `per_thread`: the null stream means the thread's own default stream. */
-static bool runs_now(CUstream stream, bool per_thread)
+/* On the launch path: in line. */
+static inline __attribute__((always_inline)) bool runs_now(CUstream stream, bool per_thread)
 {
 	static _Atomic(is_capturing_function) ask[2];
 	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
