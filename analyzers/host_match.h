@@ -32,8 +32,10 @@ struct kp_match_shape {
 #define KP_MATCH_NONE SIZE_MAX
 /* How much earlier than its call a kernel may seem to start: the error of two clocks. */
 #define KP_MATCH_SLACK_NS 20000U
-/* How many calls in a row may lack a record before a group is given up. */
+/* How many calls in a row may lack a record before a group is given up; */
 #define KP_MATCH_REACH 4096U
+/* and how many are looked at for each call and group, on average, before all the rest are. */
+#define KP_MATCH_EFFORT 128U
 
 /*
  * For each group, in order, the number of its call, in `call_of`; KP_MATCH_NONE: not tied. The

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -234,6 +235,26 @@ static void test_host_match_survives_nonsense(void **state)
 	match(MOST, 0, false);
 }
 
+/* Groups that nothing fits cost a bounded effort. */
+static void test_host_match_gives_up_in_time(void **state)
+{
+	static struct kp_match_shape many[400000];
+	size_t *places = malloc(2 * 400000 * sizeof(*places));
+
+	(void)state;
+	assert_non_null(places);
+	for (size_t i = 0; i < 400000; i++)
+		many[i] = shape(1, 4);
+	many[399999].grid[0] = 5;
+	/* Each group fits the last call alone, which lies beyond reach. */
+	for (size_t i = 0; i < MOST; i++)
+		groups[i] = shape(2, 5);
+	kp_match_in_order(many, 400000, groups, MOST, false, places, places + 400000);
+	for (size_t i = 0; i < MOST; i++)
+		assert_int_equal(places[400000 + i], KP_MATCH_NONE);
+	free(places);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -246,6 +267,7 @@ int main(void)
 		cmocka_unit_test(test_host_match_leaves_contended_calls),
 		cmocka_unit_test(test_host_match_ties_what_is_certain_and_no_more),
 		cmocka_unit_test(test_host_match_survives_nonsense),
+		cmocka_unit_test(test_host_match_gives_up_in_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

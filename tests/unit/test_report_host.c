@@ -113,7 +113,8 @@ static void test_report_host_times(void **state)
 		put_call(&program, call);
 		put_record(&program, a, call.end_ns + 2000, 2 * i + 1, 0);
 		put_call(&program, call_of(10000 * i + 5000, 40, 9, 2));
-		put_record(&program, b, 10000 * i + 5500, 2 * i + 2, 0); /* before its call returned */
+		/* Before its call has returned. */
+		put_record(&program, b, 10000 * i + 5500, 2 * i + 2, 0);
 	}
 	ranked = finish(&program, 0, 0);
 	host = &ranked.report->host;
