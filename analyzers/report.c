@@ -47,7 +47,9 @@ static enum kp_status builder_init(struct kp_builder *builder, struct kp_reader 
 		return KP_NO_MEMORY;
 	kp_build_boots(builder);
 	enum kp_status status = kp_operators_builtin(&builder->operators);
-	return status == KP_OK ? kp_build_windows_begin(builder) : status;
+	if (status == KP_OK)
+		status = kp_build_windows_begin(builder);
+	return status == KP_OK ? kp_build_host_begin(builder) : status;
 }
 
 /* Frees all but the report. */
@@ -61,6 +63,7 @@ static void builder_fini(struct kp_builder *builder)
 		kp_sweep_destroy(builder->gpus[i].sweep);
 	kp_build_uses_fini(builder);
 	kp_build_windows_end(builder);
+	kp_build_host_end(builder);
 	free(builder->processes);
 	free(builder->gpus);
 	free(builder->rows);
@@ -84,9 +87,10 @@ static enum kp_status read_all(struct kp_builder *builder)
 		if (status != KP_OK)
 			return status;
 	}
-	if (status == KP_END)
-		kp_build_windows_finish(builder);
-	return status == KP_END ? KP_OK : status;
+	if (status != KP_END)
+		return status;
+	kp_build_windows_finish(builder);
+	return kp_build_host_finish(builder);
 }
 
 enum kp_status kp_report_build(struct kp_reader *reader, const struct kp_report_options *options,

@@ -27,19 +27,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyzers/report_host.h"
 #include "analyzers/report_process.h"
+#include "analyzers/report_times.h"
 #include "analyzers/report_windows.h"
 #include "trace/reader.h"
 #include "trace/status.h"
-
-/* Durations of one row: nanoseconds, timed launches only. With timed = 0 the rest is 0. */
-struct kp_durations {
-	uint64_t timed; /* launches with usable times */
-	uint64_t total_ns;
-	uint64_t min_ns, max_ns;
-	double mean_ns, stddev_ns; /* population standard deviation */
-	double median_ns;          /* exact below 2048 ns, else within 0.05 % */
-};
 
 struct kp_shares {
 	double kernel_pct, busy_pct, span_pct;
@@ -59,6 +52,7 @@ struct kp_kernel_row {
 	uint32_t config_count;      /* distinct grid/block/shared-memory combinations */
 	uint32_t grid[3], block[3]; /* of the combination with most time */
 	uint32_t registers, static_shared_bytes, dynamic_shared_bytes; /* of the same */
+	struct kp_host_times host;
 	bool above_threshold; /* its share of kernel time is above the threshold */
 };
 
@@ -69,6 +63,7 @@ struct kp_operator_row {
 	struct kp_estimate estimate;
 	struct kp_shares shares;
 	size_t first_kernel, kernel_count; /* its kernels are contiguous in kernels[] */
+	struct kp_host_times host;
 	bool above_threshold;
 };
 
@@ -118,6 +113,7 @@ struct kp_report {
 	struct kp_report_options options;
 	struct kp_report_counts counts;
 	struct kp_report_windows windows;
+	struct kp_report_host host;
 	uint64_t kernel_ns, busy_ns, span_ns;    /* as defined above, over all GPUs */
 	const struct kp_operator_row *operators; /* by time, largest first */
 	size_t operator_count;

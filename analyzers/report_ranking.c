@@ -76,7 +76,7 @@ static enum kp_status rank_operators(struct kp_builder *builder,
 /* Puts the operators into the report; place[index in the rules]: where each went. */
 static enum kp_status put_operators(struct kp_builder *builder,
 				    const struct operator_draft *operators, size_t count,
-				    size_t *place)
+				    const struct kp_host_times *hosts, size_t *place)
 {
 	struct kp_report *report = builder->report;
 	struct kp_operator_row *rows = kp_arena_alloc(report->arena, (count + 1) * sizeof(*rows));
@@ -93,6 +93,7 @@ static enum kp_status put_operators(struct kp_builder *builder,
 			kp_build_shares(builder, rows[i].durations.total_ns, operators[i].part_ns);
 		rows[i].above_threshold = rows[i].shares.kernel_pct > report->options.threshold_pct;
 		rows[i].estimate = kp_build_windows_operator(builder, operators[i].index);
+		rows[i].host = hosts[operators[i].index];
 		rows[i].first_kernel = first_kernel;
 		first_kernel += rows[i].kernel_count;
 		place[operators[i].index] = i;
@@ -134,18 +135,22 @@ enum kp_status kp_build_ranking(struct kp_builder *builder)
 	size_t known = kp_operators_count(builder->operators), ranked = 0;
 	struct operator_draft *operators = calloc(known, sizeof(*operators));
 	size_t *place = calloc(known, sizeof(*place));
+	struct kp_host_times *hosts = calloc(known, sizeof(*hosts));
 	struct kp_build_draft *drafts = NULL;
-	enum kp_status status = operators && place ? KP_OK : KP_NO_MEMORY;
+	enum kp_status status = operators && place && hosts ? KP_OK : KP_NO_MEMORY;
 
 	if (status == KP_OK)
 		status = kp_build_drafts(builder, &drafts);
 	if (status == KP_OK)
 		status = rank_operators(builder, drafts, operators, &ranked);
 	if (status == KP_OK)
-		status = put_operators(builder, operators, ranked, place);
+		status = kp_build_host_operators(builder, drafts, hosts);
+	if (status == KP_OK)
+		status = put_operators(builder, operators, ranked, hosts, place);
 	if (status == KP_OK)
 		status = put_kernels(builder, drafts, place);
 	free(drafts);
+	free(hosts);
 	free(place);
 	free(operators);
 	return status;

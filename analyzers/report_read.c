@@ -88,6 +88,9 @@ static enum kp_status read_launch(struct kp_builder *builder, const struct kp_pr
 	status = kp_build_windows_launch(builder, process, slot->row_plus_one - 1, launch);
 	if (status != KP_OK)
 		return status;
+	status = kp_build_host_launch(builder, process, slot->row_plus_one - 1, launch);
+	if (status != KP_OK)
+		return status;
 	slot->calls++;
 	reading->kernels++;
 	builder->rows[slot->row_plus_one - 1].calls++;
@@ -154,14 +157,18 @@ enum kp_status kp_build_event(struct kp_builder *builder, const struct kp_event 
 
 	switch (event->kind) {
 	case KP_EVENT_LAUNCHES:
-		return read_launches(builder, event);
+		status = read_launches(builder, event);
+		break;
 	case KP_EVENT_MEMOPS:
 		for (size_t i = 0; status == KP_OK && i < event->count; i++)
 			status = read_memop(builder, event->process, &event->memops[i]);
-		return status;
+		break;
 	case KP_EVENT_RANGES:
 		builder->report->range_count += event->count;
-		return KP_OK;
+		break;
+	case KP_EVENT_HOST:
+		status = kp_build_host_calls(builder, event);
+		break;
 	}
-	return KP_OK;
+	return status == KP_OK ? kp_build_host_settle(builder, event->watermark_ns) : status;
 }

@@ -120,6 +120,7 @@ static enum kp_status draft_row(struct kp_builder *builder, uint32_t number,
 	row->graph_calls = from->graph_calls;
 	row->durations = kp_durations_result(&from->tally);
 	row->estimate = kp_build_windows_row(builder, number);
+	row->host = kp_build_host_row(builder, number);
 	row->shares =
 		kp_build_shares(builder, row->durations.total_ns, kp_build_part(builder, number));
 	row->above_threshold = row->shares.kernel_pct > builder->report->options.threshold_pct;

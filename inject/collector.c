@@ -17,6 +17,7 @@
 #include "inject/driver.h"
 #include "inject/enabling.h"
 #include "inject/futex.h"
+#include "inject/host.h"
 #include "inject/nvtx.h"
 #include "inject/output.h"
 #include "inject/share.h"
@@ -74,6 +75,7 @@ static void publish(struct kp_inject *inject)
 		     collector.dropped_known ? counts->records_dropped : UINT64_MAX);
 	atomic_store(&slot->kernels_written, counts->kernels_recorded - unwritten);
 	atomic_store(&slot->kernels_filtered, counts->kernels_filtered);
+	kp_host_publish(slot);
 	atomic_store(&slot->write_errno, (uint64_t)loss.first_errno);
 	if (loss.first_errno) {
 		char reason[128];
@@ -113,6 +115,7 @@ static void write_counts(const struct kp_inject *inject)
 		KP_SET(&counts, COUNTS, kernels_issued, atomic_load(&inject->slot->kernels_issued));
 	if (collector.dropped_known)
 		KP_SET(&counts, COUNTS, records_dropped, counts.records_dropped);
+	kp_host_put_counts(&loss, &counts);
 	if (loss.first_errno)
 		KP_SET(&counts, COUNTS, write_errno, (uint64_t)loss.first_errno);
 	kp_writer_counts(collector.writer, &counts);
@@ -166,6 +169,7 @@ static int output_fd(void *context)
 static void write_out(struct kp_inject *inject)
 {
 	kp_nvtx_drain(collector.writer, &collector.counts);
+	kp_host_drain(collector.writer);
 	kp_writer_flush(collector.writer);
 	kp_windows_write(collector.writer, true);
 	publish(inject);
@@ -364,6 +368,7 @@ static void work_once(unsigned most_ms)
 	static unsigned due_ms = 1;
 
 	translate_all(kp_buffers_take(due_ms < most_ms ? due_ms : most_ms));
+	kp_host_drain(collector.writer);
 	if (kp_windows_wants_flush())
 		take_records(true);
 	due_ms = kp_windows_tick(WAKE_MS, is_settled(&kp_inject));
@@ -391,6 +396,7 @@ static void *work(void *context)
 	kp_share_worker(false);
 	kp_ctl_end();
 	end_trace(inject, KP_END_EXIT);
+	kp_host_stop();
 	kp_buffers_close();
 	answer(&collector.stopped, 1);
 	return NULL;
@@ -471,6 +477,7 @@ bool kp_collector_start(struct kp_inject *inject)
 	if (!collecting)
 		return false;
 	collector.translator = kp_translator_create(collector.cupti, collector.writer);
+	kp_host_start(collector.cupti);
 	kp_windows_start(inject, collector.cupti, kp_windows_on_at_start(), attached);
 	if (collector.translator && start_worker(inject)) {
 		if (kp_share_on()) /* else the client is CUPTI's alone until a window begins */

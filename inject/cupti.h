@@ -20,6 +20,8 @@
 	X(EnableCallback,                                                                          \
 	  (uint32_t, CUpti_SubscriberHandle, CUpti_CallbackDomain, CUpti_CallbackId))              \
 	X(Finalize, (void))                                                                        \
+	X(GetContextId, (CUcontext, uint32_t *))                                                   \
+	X(GetStreamIdEx, (CUcontext, CUstream, uint8_t, uint32_t *))                               \
 	X(DeviceSupported, (CUdevice, int *))                                                      \
 	X(ActivityRegisterTimestampCallback, (CUpti_TimestampCallbackFunc))                        \
 	X(ActivityRegisterCallbacks,                                                               \

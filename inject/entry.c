@@ -16,6 +16,7 @@
 #include "inject/buffers.h"
 #include "inject/collector.h"
 #include "inject/hooks.h"
+#include "inject/host.h"
 #include "inject/nvtx.h"
 #include "inject/share.h"
 
@@ -47,6 +48,7 @@ static void begin_anew(void)
 	kp_windows_forget();
 	kp_hooks_forget();
 	kp_hooks_graph_forget();
+	kp_host_forget();
 	kp_share_forget();
 	kp_live_forget(&kp_inject);
 }

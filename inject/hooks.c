@@ -8,6 +8,7 @@
 
 #include "inject/cupti_hooks.h"
 #include "inject/elf.h"
+#include "inject/host.h"
 #include "inject/loader.h"
 #include "inject/modules.h"
 #include "inject/windows.h"
@@ -42,6 +43,14 @@ static void *const *const wrappers[KP_HOOK_COUNT] = {
 	KP_DRIVER_HOOKS(WRAPPER)
 #undef WRAPPER
 };
+
+/* What stands in the place of a driver's function; NULL: nothing. */
+static void *wrapper_of(size_t hook)
+{
+	void *timed = kp_host_asked() ? kp_host_wrapper(hook) : NULL;
+
+	return timed ? timed : *wrappers[hook];
+}
 
 _Atomic(void *) kp_hook_real[KP_HOOK_COUNT];
 _Atomic int kp_hooks_captures;
@@ -99,7 +108,7 @@ static void *wrapped(void *address)
 		return kp_cupti_hooks_wrapped(address);
 	for (size_t hook = 0; hook < KP_HOOK_COUNT; hook++)
 		if (atomic_load(&kp_hook_real[hook]) == address)
-			return *wrappers[hook];
+			return wrapper_of(hook) ? wrapper_of(hook) : address;
 	return address;
 }
 
@@ -112,9 +121,9 @@ static void rewrite_slot(void *context, const struct kp_module *module, const st
 	size_t hook = find_name(slot->symbol);
 
 	(void)context;
-	if (hook != KP_HOOK_COUNT)
+	if (hook != KP_HOOK_COUNT && wrapper_of(hook))
 		kp_module_replace(module, slot, atomic_load(&kp_hook_real[hook]), definitions[hook],
-				  *wrappers[hook]);
+				  wrapper_of(hook));
 }
 
 static void rewrite_module(const struct dl_phdr_info *info)

@@ -15,11 +15,14 @@
 
 #include <stdbool.h>
 
+#include <cuda.h>
+
 #include "inject/state.h"
 #include "inject/windows.h"
 
 /* X(name): every driver function that is hooked; the wrappers stand in hooks_launch.c and
- * hooks_graph.c, hooks_profiler.c. */
+ * hooks_graph.c, hooks_profiler.c; where the host's side is asked for, those of hooks_host.c come
+ * in their place. The last eight are hooked then only. */
 #define KP_DRIVER_HOOKS(X)                                                                         \
 	X(cuGetProcAddress)                                                                        \
 	X(cuGetProcAddress_v2)                                                                     \
@@ -50,7 +53,15 @@
 	X(cuStreamEndCapture)                                                                      \
 	X(cuStreamEndCapture_ptsz)                                                                 \
 	X(cuProfilerStart)                                                                         \
-	X(cuProfilerStop)
+	X(cuProfilerStop)                                                                          \
+	X(cuStreamDestroy)                                                                         \
+	X(cuStreamDestroy_v2)                                                                      \
+	X(cuCtxDestroy)                                                                            \
+	X(cuCtxDestroy_v2)                                                                         \
+	X(cuDevicePrimaryCtxReset)                                                                 \
+	X(cuDevicePrimaryCtxReset_v2)                                                              \
+	X(cuDevicePrimaryCtxRelease)                                                               \
+	X(cuDevicePrimaryCtxRelease_v2)
 
 enum kp_hook {
 #define KP_HOOK_ENUM(name) KP_HOOK_##name,
@@ -67,6 +78,7 @@ extern _Atomic(void *) kp_hook_real[KP_HOOK_COUNT];
 KP_DRIVER_HOOKS(KP_WRAPPER_DECLARATION)
 #undef KP_WRAPPER_DECLARATION
 #define KP_WRAPPER(name) void *const kp_wrapper_##name = (void *)hook_##name
+#define KP_NO_WRAPPER(name) void *const kp_wrapper_##name = NULL
 
 /* What was on when this thread last went to the driver. No call: the model needs none. */
 extern _Thread_local unsigned kp_hooks_before __attribute__((tls_model("initial-exec")));
@@ -90,6 +102,10 @@ void *kp_hooks_lookup(void *handle, const char *name);
 
 /* Adds launches to the count of issued kernels; nothing before kp_hooks_start. */
 void kp_hooks_issued(uint64_t kernels);
+/* Whether a launch runs now, or is only captured. `per_thread`: the null stream is the thread's. */
+bool kp_hooks_runs_now(CUstream stream, bool per_thread);
+/* Counts the kernels of a graph that was launched. How many; UINT64_MAX: that cannot be known. */
+uint64_t kp_hooks_graph_launched(CUgraphExec graph);
 /* Whether launches pass through the hooks: only then is known what the program does. */
 bool kp_hooks_are_on(void);
 /* From now on the count cannot be exact (a device-side graph, say): it is unknown. */

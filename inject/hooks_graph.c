@@ -180,17 +180,21 @@ static CUresult instantiated(CUresult result, const CUgraphExec *exec, CUgraph g
 	return result;
 }
 
-static CUresult launched(CUresult result, CUgraphExec graph)
+uint64_t kp_hooks_graph_launched(CUgraphExec graph)
 {
-	uint64_t kernels;
+	uint64_t kernels = recall(graph);
 
-	if (result != CUDA_SUCCESS)
-		return result;
-	kernels = recall(graph);
 	if (kernels == UNCOUNTABLE)
 		kp_hooks_lose_count();
 	else
 		kp_hooks_issued(kernels);
+	return kernels;
+}
+
+static CUresult launched(CUresult result, CUgraphExec graph)
+{
+	if (result == CUDA_SUCCESS)
+		kp_hooks_graph_launched(graph);
 	return result;
 }
 

@@ -12,8 +12,8 @@
 
 typedef CUresult(CUDAAPI *is_capturing_function)(CUstream, CUstreamCaptureStatus *);
 
-/* `per_thread`: the null stream means the thread's own default stream. */
-static bool runs_now(CUstream stream, bool per_thread)
+/* On the launch path: in line. */
+static inline __attribute__((always_inline)) bool runs_now(CUstream stream, bool per_thread)
 {
 	static _Atomic(is_capturing_function) ask[2];
 	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -30,6 +30,11 @@ static bool runs_now(CUstream stream, bool per_thread)
 	}
 	return atomic_load(&ask[per_thread])(stream, &status) != CUDA_SUCCESS ||
 	       status == CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+bool kp_hooks_runs_now(CUstream stream, bool per_thread)
+{
+	return runs_now(stream, per_thread);
 }
 
 static CUresult counted(CUresult result, CUstream stream, bool per_thread)

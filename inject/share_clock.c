@@ -31,6 +31,16 @@ uint64_t kp_share_clock_ours(void)
 	return atomic_load(&clocks.realtime) ? realtime_now() : kp_clock_now();
 }
 
+int64_t kp_share_clock_shift_ns(void)
+{
+	struct kp_clock_info pair;
+
+	if (!atomic_load(&clocks.realtime))
+		return 0;
+	pair = kp_clock_pair();
+	return (int64_t)(pair.realtime_ns - pair.monotonic_ns);
+}
+
 uint64_t CUPTIAPI kp_share_clock_now(void)
 {
 	CUpti_TimestampCallbackFunc client = atomic_load(&clocks.client);

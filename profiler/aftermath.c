@@ -128,6 +128,10 @@ static enum kp_status append_counts(const struct kp_live_slot *slot, int fd, boo
 	COPY(kernels_invalid);
 	COPY(kernels_untimed);
 	COPY(kernels_filtered);
+	if (counter(&slot->host_calls) || counter(&slot->host_calls_lost)) {
+		COPY(host_calls);
+		COPY(host_calls_lost);
+	}
 #undef COPY
 	append_outside(slot, recorded, &counts);
 	if (recorded != UNKNOWN && written != UNKNOWN)

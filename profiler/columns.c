@@ -124,6 +124,55 @@ static struct kp_human estimated_calls(const struct kp_table_row *row, int digit
 	return out;
 }
 
+/* Of a row's launch times, or of its queue times. */
+static struct kp_human host_time(const struct kp_durations *durations, double ns, int digits)
+{
+	return durations->timed ? kp_human_duration(ns, digits) : (struct kp_human){"-"};
+}
+
+static struct kp_human cpu_total(const struct kp_table_row *row, int digits)
+{
+	return host_time(&row->host.call, (double)row->host.call.total_ns, digits);
+}
+
+static struct kp_human tied(const struct kp_table_row *row, int digits)
+{
+	struct kp_human out;
+
+	(void)digits;
+	snprintf(out.text, sizeof out.text, "%llu", (unsigned long long)row->host.tied);
+	return out;
+}
+
+static struct kp_human call_median(const struct kp_table_row *row, int digits)
+{
+	return host_time(&row->host.call, row->host.call.median_ns, digits);
+}
+
+static struct kp_human call_p99(const struct kp_table_row *row, int digits)
+{
+	return host_time(&row->host.call, row->host.call_p99_ns, digits);
+}
+
+static struct kp_human queue_median(const struct kp_table_row *row, int digits)
+{
+	return host_time(&row->host.queue, row->host.queue.median_ns, digits);
+}
+
+static struct kp_human queue_p99(const struct kp_table_row *row, int digits)
+{
+	return host_time(&row->host.queue, row->host.queue_p99_ns, digits);
+}
+
+static struct kp_human threads(const struct kp_table_row *row, int digits)
+{
+	struct kp_human out;
+
+	(void)digits;
+	snprintf(out.text, sizeof out.text, "%lu", (unsigned long)row->host.threads);
+	return out;
+}
+
 enum condition { ALWAYS, WITH_SHARES, WITHOUT_SHARES, BY_KERNEL, EXACT, ESTIMATED };
 
 struct column {
@@ -138,6 +187,7 @@ struct column {
 
 #define RANKING (1U << KP_TABLE_RANKING)
 #define MEMOPS (1U << KP_TABLE_MEMOPS)
+#define HOST (1U << KP_TABLE_HOST)
 
 // clang-format off
 static const struct column columns[] = {
@@ -157,6 +207,13 @@ static const struct column columns[] = {
 	{"Min", minimum, RANKING | MEMOPS, ALWAYS, 2, false, false},
 	{"Max", maximum, RANKING | MEMOPS, ALWAYS, 3, false, false},
 	{"StdDev", deviation, RANKING, ALWAYS, 1, false, false},
+	{"CPU time", cpu_total, HOST, ALWAYS, 0, true, false},
+	{"Tied", tied, HOST, ALWAYS, 0, true, false},
+	{"Call", call_median, HOST, ALWAYS, 0, false, false},
+	{"p99", call_p99, HOST, ALWAYS, 3, false, false},
+	{"Queue", queue_median, HOST, ALWAYS, 0, false, false},
+	{"p99", queue_p99, HOST, ALWAYS, 2, false, false},
+	{"Threads", threads, HOST, ALWAYS, 1, false, false},
 	{"Operator", operator_name, RANKING, BY_KERNEL, 5, false, true},
 };
 // clang-format on
@@ -313,10 +370,9 @@ void kp_table_print(FILE *file, const struct kp_table *table, const struct kp_vi
 	for (size_t k = 0; k < table->row_count; k++) {
 		const struct kp_table_row *row = &table->rows[k];
 		bool heads = view->by != KP_BY_KERNEL && row->depth == 0 &&
-			     table->kind == KP_TABLE_RANKING;
-		enum kp_style style = row->marked ? KP_STYLE_HOT
-				      : heads     ? KP_STYLE_STRONG
-						  : KP_STYLE_PLAIN;
+			     table->kind != KP_TABLE_MEMOPS;
+		bool hot = row->marked && table->kind == KP_TABLE_RANKING;
+		enum kp_style style = hot ? KP_STYLE_HOT : heads ? KP_STYLE_STRONG : KP_STYLE_PLAIN;
 		kp_style_begin(file, view->colors, style);
 		for (size_t i = 0; i < COLUMN_COUNT; i++) {
 			struct kp_human value = value_of(&columns[i], row, layout.digits);

@@ -16,7 +16,7 @@
 #include "analyzers/report.h"
 #include "profiler/print.h"
 
-enum kp_table_kind { KP_TABLE_RANKING, KP_TABLE_MEMOPS };
+enum kp_table_kind { KP_TABLE_RANKING, KP_TABLE_MEMOPS, KP_TABLE_HOST };
 
 struct kp_table_row {
 	const char *name;          /* borrowed, valid UTF-8; NULL for a rest */
@@ -27,6 +27,7 @@ struct kp_table_row {
 	uint64_t calls, bytes;
 	struct kp_durations durations;
 	struct kp_estimate estimate; /* of a table with estimates */
+	struct kp_host_times host;   /* of a table of the host's side */
 	struct kp_shares shares;
 	bool marked;
 };

@@ -71,6 +71,11 @@ static const struct kp_option window_options[] = {
 	{.name = "skip-kernels", .type = KP_OPTION_TEXT, .offset = AT(skip_kernels),
 	 .argument = "PATTERN",
 	 .help = "Leave out records of kernels whose name fits PATTERN, likewise."},
+	{.name = "host", .type = KP_OPTION_FLAG, .offset = AT(host),
+	 .help = "Also time the calls that launch kernels and graphs, in the threads that make "
+		 "them: the report then says for each kernel how long its launch took on the CPU "
+		 "and how long it waited from there to its start. Costs two readings of a clock a "
+		 "launch."},
 	{.name = "duty", .type = KP_OPTION_NUMBER, .offset = AT(duty_pct), .argument = "PCT",
 	 .minimum = 0.01, .maximum = 50, .suffix = '%',
 	 .help = "Record PCT percent of the time, in short windows at random places, and let the "

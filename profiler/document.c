@@ -132,6 +132,41 @@ static void emit_windows(struct kp_emit *emit, const struct kp_report *report)
 	kp_emit_map_end(emit);
 }
 
+/* Null where it was not asked for. */
+static void emit_host(struct kp_emit *emit, const struct kp_report *report)
+{
+	const struct kp_report_host *host = &report->host;
+
+	if (!host->any) {
+		kp_emit_null(emit, "host");
+		return;
+	}
+	kp_emit_map_begin(emit, "host");
+	kp_emit_count(emit, "launch_calls", host->calls);
+	kp_emit_count(emit, "graph_launch_calls", host->graph_calls);
+	kp_emit_count(emit, "launch_calls_tied", host->calls_tied);
+	kp_emit_count(emit, "launch_calls_lost", host->calls_lost);
+	kp_emit_count(emit, "launch_calls_unwritten", host->calls_unwritten);
+	kp_emit_count(emit, "kernels_tied", host->kernels_tied);
+	kp_emit_count(emit, "kernels_untied", host->kernels_untied);
+	kp_emit_count(emit, "launch_call_total_ns", host->call.total_ns);
+	kp_emit_number(emit, "launch_call_median_ns", host->call.timed ? host->call.median_ns : NAN,
+		       3);
+	kp_emit_number(emit, "launch_call_p99_ns", host->call.timed ? host->call_p99_ns : NAN, 3);
+	kp_emit_list_begin(emit, "threads");
+	for (size_t i = 0; i < host->thread_count; i++) {
+		const struct kp_host_thread *thread = &host->threads[i];
+		kp_emit_map_begin(emit, NULL);
+		kp_emit_count(emit, "process", thread->process->index);
+		kp_emit_count(emit, "thread", thread->thread);
+		kp_emit_count(emit, "launch_calls", thread->calls);
+		kp_emit_count(emit, "launch_call_total_ns", thread->total_ns);
+		kp_emit_map_end(emit);
+	}
+	kp_emit_list_end(emit);
+	kp_emit_map_end(emit);
+}
+
 static void emit_gpus(struct kp_emit *emit, const struct kp_report *report)
 {
 	static const struct kp_device_info undescribed;
@@ -189,6 +224,10 @@ static void emit_ranking(struct kp_emit *emit, const struct kp_report *report)
 		kp_fields_emit(emit, &kp_operator_fields, &report->operators[i]);
 		if (report->windows.scaled)
 			kp_fields_emit(emit, &kp_operator_estimate_fields, &report->operators[i]);
+		if (report->host.any) {
+			kp_fields_emit(emit, &kp_operator_call_fields, &report->operators[i]);
+			kp_fields_emit(emit, &kp_operator_queue_fields, &report->operators[i]);
+		}
 		kp_emit_count(emit, "distinct_kernels", report->operators[i].kernel_count);
 		kp_emit_map_end(emit);
 	}
@@ -201,6 +240,10 @@ static void emit_ranking(struct kp_emit *emit, const struct kp_report *report)
 		kp_fields_emit(emit, &kp_kernel_fields, kernel);
 		if (report->windows.scaled)
 			kp_fields_emit(emit, &kp_kernel_estimate_fields, kernel);
+		if (report->host.any) {
+			kp_fields_emit(emit, &kp_kernel_call_fields, kernel);
+			kp_fields_emit(emit, &kp_kernel_queue_fields, kernel);
+		}
 		kp_emit_map_end(emit);
 	}
 	kp_emit_list_end(emit);
@@ -228,6 +271,7 @@ enum kp_status kp_document_report(FILE *file, const struct kp_report *report, en
 	kp_emit_map_end(emit);
 	emit_counts(emit, report);
 	emit_windows(emit, report);
+	emit_host(emit, report);
 	emit_gpus(emit, report);
 	emit_processes(emit, report);
 	emit_ranking(emit, report);

@@ -51,6 +51,14 @@ static void emit_tally(struct kp_emit *emit, const struct kp_tally *tally)
 	kp_emit_count(emit, "kernels", tally->launches);
 	kp_emit_count(emit, "memory_operations", tally->memops);
 	kp_emit_count(emit, "nvtx_ranges", tally->ranges);
+	kp_emit_count(emit, "launch_calls", tally->calls);
+	if (tally->calls) {
+		kp_emit_count(emit, "kernels_tied", tally->tied);
+		kp_emit_count(emit, "kernels_untied", tally->untied);
+	} else {
+		kp_emit_null(emit, "kernels_tied");
+		kp_emit_null(emit, "kernels_untied");
+	}
 }
 
 static void emit_process(struct kp_emit *emit, const struct kp_process *process,

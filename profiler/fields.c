@@ -80,6 +80,27 @@ static const struct kp_field kernel_estimate_fields[] = {
 	{0},
 };
 
+#define CALL_TIMES(row)                                                                            \
+	{"launches_tied", KP_FIELD_U64, offsetof(row, host.tied), 0, false},                       \
+	{"launch_threads", KP_FIELD_U32, offsetof(row, host.threads), 0, false},                   \
+	{"launch_call_total_ns", KP_FIELD_U64, offsetof(row, host.call.total_ns), 0, true},        \
+	{"launch_call_median_ns", KP_FIELD_DOUBLE, offsetof(row, host.call.median_ns),             \
+	 NS_DECIMALS, true},                                                                       \
+	{"launch_call_p99_ns", KP_FIELD_DOUBLE, offsetof(row, host.call_p99_ns), NS_DECIMALS,      \
+	 true},                                                                                    \
+	{"launch_call_max_ns", KP_FIELD_U64, offsetof(row, host.call.max_ns), 0, true}
+
+#define QUEUE_TIMES(row)                                                                           \
+	{"queue_median_ns", KP_FIELD_DOUBLE, offsetof(row, host.queue.median_ns), NS_DECIMALS,     \
+	 true},                                                                                    \
+	{"queue_p99_ns", KP_FIELD_DOUBLE, offsetof(row, host.queue_p99_ns), NS_DECIMALS, true},    \
+	{"queue_max_ns", KP_FIELD_U64, offsetof(row, host.queue.max_ns), 0, true}
+
+static const struct kp_field operator_call_fields[] = {CALL_TIMES(struct kp_operator_row), {0}};
+static const struct kp_field operator_queue_fields[] = {QUEUE_TIMES(struct kp_operator_row), {0}};
+static const struct kp_field kernel_call_fields[] = {CALL_TIMES(struct kp_kernel_row), {0}};
+static const struct kp_field kernel_queue_fields[] = {QUEUE_TIMES(struct kp_kernel_row), {0}};
+
 static const struct kp_field memop_fields[] = {
 	{"name", KP_FIELD_STRING, offsetof(struct kp_memop_row, name), 0, false},
 	{"bytes", KP_FIELD_U64, offsetof(struct kp_memop_row, bytes), 0, false},
@@ -97,6 +118,14 @@ const struct kp_row_kind kp_operator_estimate_fields = {
 	operator_estimate_fields, offsetof(struct kp_operator_row, durations)};
 const struct kp_row_kind kp_kernel_estimate_fields = {kernel_estimate_fields,
 						      offsetof(struct kp_kernel_row, durations)};
+const struct kp_row_kind kp_operator_call_fields = {operator_call_fields,
+						    offsetof(struct kp_operator_row, host.call)};
+const struct kp_row_kind kp_operator_queue_fields = {operator_queue_fields,
+						     offsetof(struct kp_operator_row, host.queue)};
+const struct kp_row_kind kp_kernel_call_fields = {kernel_call_fields,
+						  offsetof(struct kp_kernel_row, host.call)};
+const struct kp_row_kind kp_kernel_queue_fields = {kernel_queue_fields,
+						   offsetof(struct kp_kernel_row, host.queue)};
 const struct kp_row_kind kp_memop_fields = {memop_fields, offsetof(struct kp_memop_row, durations)};
 
 static bool is_absent(const struct kp_row_kind *kind, const struct kp_field *field, const void *row)

@@ -39,6 +39,10 @@ extern const struct kp_row_kind kp_operator_fields; /* of struct kp_operator_row
 extern const struct kp_row_kind kp_kernel_fields;   /* of struct kp_kernel_row */
 /* What such rows have besides where the report is scaled up. */
 extern const struct kp_row_kind kp_operator_estimate_fields, kp_kernel_estimate_fields;
+/* What they have besides where the calls that launched were timed; call and queue times may be
+ * there without each other. */
+extern const struct kp_row_kind kp_operator_call_fields, kp_operator_queue_fields;
+extern const struct kp_row_kind kp_kernel_call_fields, kp_kernel_queue_fields;
 extern const struct kp_row_kind kp_memop_fields; /* of struct kp_memop_row */
 
 /* The fields of one row, as members of the open map. */

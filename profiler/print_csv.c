@@ -2,25 +2,40 @@
 #include "profiler/fields.h"
 #include "profiler/print.h"
 
+/* The kinds of fields that a report's rows have, in order; returns how many. */
+static size_t kinds_of(const struct kp_report *report, const struct kp_row_kind *kinds[4])
+{
+	size_t count = 0;
+
+	kinds[count++] = &kp_kernel_fields;
+	if (report->windows.scaled)
+		kinds[count++] = &kp_kernel_estimate_fields;
+	if (report->host.any) {
+		kinds[count++] = &kp_kernel_call_fields;
+		kinds[count++] = &kp_kernel_queue_fields;
+	}
+	return count;
+}
+
 enum kp_status kp_print_csv(FILE *file, const struct kp_report *report)
 {
-	fputs("operator,", file);
-	kp_fields_csv_header(file, &kp_kernel_fields);
-	if (report->windows.scaled) {
+	const struct kp_row_kind *kinds[4];
+	size_t count = kinds_of(report, kinds);
+
+	fputs("operator", file);
+	for (size_t i = 0; i < count; i++) {
 		fputc(',', file);
-		kp_fields_csv_header(file, &kp_kernel_estimate_fields);
+		kp_fields_csv_header(file, kinds[i]);
 	}
 	fputs("\r\n", file);
 	for (size_t i = 0; i < report->kernel_count; i++) {
 		const struct kp_kernel_row *kernel = &report->kernels[report->kernels_by_time[i]];
 		const char *name = report->operators[kernel->operator_index].name;
 		enum kp_status status = kp_fields_csv_text(file, name);
-		fputc(',', file);
-		if (status == KP_OK)
-			status = kp_fields_csv(file, &kp_kernel_fields, kernel);
-		if (status == KP_OK && report->windows.scaled) {
+
+		for (size_t k = 0; k < count && status == KP_OK; k++) {
 			fputc(',', file);
-			status = kp_fields_csv(file, &kp_kernel_estimate_fields, kernel);
+			status = kp_fields_csv(file, kinds[k], kernel);
 		}
 		fputs("\r\n", file);
 		if (status != KP_OK)

@@ -203,6 +203,38 @@ static void print_windows(FILE *file, const struct kp_report *report, const stru
 	     outside);
 }
 
+/* What the program's threads did to launch all that. */
+static void print_host(FILE *file, const struct kp_report *report, const struct kp_view *view)
+{
+	const struct kp_report_host *host = &report->host;
+	char graphs[64] = "";
+
+	if (!host->any)
+		return;
+	if (host->graph_calls > 0)
+		snprintf(graphs, sizeof graphs, ", %s of CUDA graphs",
+			 kp_human_count(host->graph_calls).text);
+	if (host->call.timed > 0)
+		line(file, view, KP_STYLE_PLAIN, "CPU",
+		     "CPU time in launch calls %s: %s call%s%s, median %s, 99 %% within %s, by "
+		     "%zu thread%s",
+		     kp_human_duration((double)host->call.total_ns, DIGITS).text,
+		     kp_human_count(host->calls).text, host->calls == 1 ? "" : "s", graphs,
+		     kp_human_duration(host->call.median_ns, 3).text,
+		     kp_human_duration(host->call_p99_ns, 3).text, host->thread_count,
+		     host->thread_count == 1 ? "" : "s");
+	if (host->kernels_untied > 0)
+		line(file, view, KP_STYLE_WARNING, "Untied",
+		     "%s of %s launches could not be tied to a call: where records or calls are "
+		     "missing, order alone does not tell which",
+		     kp_human_count(host->kernels_untied).text,
+		     kp_human_count(host->kernels_untied + host->kernels_tied).text);
+	if (host->calls_lost + host->calls_unwritten > 0)
+		line(file, view, KP_STYLE_WARNING, "Calls lost",
+		     "%s calls that launched kernels are not in the trace",
+		     kp_human_count(host->calls_lost + host->calls_unwritten).text);
+}
+
 /* Losses between the driver and the file. */
 static void print_losses(FILE *file, const struct kp_report *report, const struct kp_view *view)
 {
@@ -341,6 +373,7 @@ void kp_print_header(FILE *file, const struct kp_report *report, const struct kp
 	print_driver(file, report, view);
 	print_totals(file, report, view);
 	print_windows(file, report, view);
+	print_host(file, report, view);
 	print_losses(file, report, view);
 	print_refused(file, report, view);
 	print_notes(file, report, view);

@@ -125,6 +125,11 @@ static void print_tally(FILE *file, int indent, const struct kp_tally *tally)
 	print_u64(file, indent, "kernels", tally->launches);
 	print_u64(file, indent, "memory_operations", tally->memops);
 	print_u64(file, indent, "nvtx_ranges", tally->ranges);
+	if (!tally->calls)
+		return;
+	print_u64(file, indent, "launch_calls", tally->calls);
+	print_u64(file, indent, "kernels_tied", tally->tied);
+	print_u64(file, indent, "kernels_untied", tally->untied);
 }
 
 static void print_process(FILE *file, const struct kp_process *process,

@@ -44,7 +44,7 @@ static size_t limit(const struct kp_view *view, size_t count)
 /* Adds a row's numbers to the one that stands for the rest. */
 static void add_to_rest(struct kp_table_row *rest, uint64_t calls,
 			const struct kp_durations *durations, const struct kp_estimate *estimate,
-			const struct kp_shares *shares)
+			const struct kp_host_times *host, const struct kp_shares *shares)
 {
 	rest->rest++;
 	rest->calls += calls;
@@ -52,6 +52,9 @@ static void add_to_rest(struct kp_table_row *rest, uint64_t calls,
 	rest->durations.total_ns += durations->total_ns;
 	rest->estimate.total_ns += estimate->total_ns;
 	rest->estimate.calls += estimate->calls;
+	rest->host.tied += host->tied;
+	rest->host.call.timed += host->call.timed;
+	rest->host.call.total_ns += host->call.total_ns;
 	rest->shares.kernel_pct += shares->kernel_pct;
 	rest->shares.busy_pct += shares->busy_pct;
 	rest->shares.span_pct += shares->span_pct;
@@ -69,6 +72,7 @@ static enum kp_status add_kernel(struct gathering *gathering, const struct kp_ke
 		.calls = kernel->calls,
 		.durations = kernel->durations,
 		.estimate = kernel->estimate,
+		.host = kernel->host,
 		.shares = kernel->shares,
 		.marked = kernel->above_threshold,
 	};
@@ -88,7 +92,7 @@ static enum kp_status add_beneath(struct gathering *gathering,
 		status = add_kernel(gathering, &kernels[i], 1);
 	for (size_t i = shown; i < operator->kernel_count; i++)
 		add_to_rest(&rest, kernels[i].calls, &kernels[i].durations, &kernels[i].estimate,
-			    &kernels[i].shares);
+			    &kernels[i].host, &kernels[i].shares);
 	if (rest.rest > 0)
 		gathering->rows[gathering->count++] = rest;
 	return status;
@@ -108,6 +112,7 @@ static enum kp_status gather_operators(struct gathering *gathering)
 			.calls = operator->calls,
 			.durations = operator->durations,
 			.estimate = operator->estimate,
+			.host = operator->host,
 			.shares = operator->shares,
 			.marked = operator->above_threshold,
 		};
@@ -115,7 +120,8 @@ static enum kp_status gather_operators(struct gathering *gathering)
 	}
 	for (size_t i = shown; i < report->operator_count; i++)
 		add_to_rest(&rest, report->operators[i].calls, &report->operators[i].durations,
-			    &report->operators[i].estimate, &report->operators[i].shares);
+			    &report->operators[i].estimate, &report->operators[i].host,
+			    &report->operators[i].shares);
 	if (rest.rest > 0)
 		gathering->rows[gathering->count++] = rest;
 	return status;
@@ -133,7 +139,7 @@ static enum kp_status gather_kernels(struct gathering *gathering)
 	for (size_t i = shown; i < report->kernel_count; i++) {
 		const struct kp_kernel_row *kernel = &report->kernels[report->kernels_by_time[i]];
 		add_to_rest(&rest, kernel->calls, &kernel->durations, &kernel->estimate,
-			    &kernel->shares);
+			    &kernel->host, &kernel->shares);
 	}
 	if (rest.rest > 0)
 		gathering->rows[gathering->count++] = rest;
@@ -198,6 +204,28 @@ static enum kp_status print_memops(FILE *file, const struct kp_report *report,
 	return KP_OK;
 }
 
+/* The rows of the ranking again, with what their launches took on the CPU. */
+static void print_host(FILE *file, const struct gathering *gathering)
+{
+	const struct kp_view *view = gathering->view;
+	const struct kp_table table = {
+		.kind = KP_TABLE_HOST,
+		.name_title = view->by == KP_BY_KERNEL ? "Kernel" : "Operator/Kernel",
+		.rows = gathering->rows,
+		.row_count = gathering->count,
+	};
+	char left_out[128];
+
+	fputc('\n', file);
+	kp_table_print(file, &table, view, left_out, sizeof left_out);
+	fputc('\n', file);
+	kp_text_wrap(file,
+		     "Call: the median time of a launch's call, that of a graph's launch divided "
+		     "among its kernels. Queue: from there to the kernel's start, of a graph's "
+		     "first kernel. Tied: launches whose call is known.",
+		     0, 0, view->width);
+}
+
 enum kp_status kp_print_text(FILE *file, const struct kp_report *report, const struct kp_view *view)
 {
 	struct gathering gathering = {.report = report, .view = view};
@@ -222,6 +250,8 @@ enum kp_status kp_print_text(FILE *file, const struct kp_report *report, const s
 		goto out;
 	if (gathering.count > 0)
 		print_ranking(file, &gathering);
+	if (gathering.count > 0 && report->host.any)
+		print_host(file, &gathering);
 	if (report->memop_count > 0)
 		status = print_memops(file, report, view);
 	if (report->advice) {

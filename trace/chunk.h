@@ -34,7 +34,8 @@
 	X(LAUNCHES, 9, "columns of kernel launches")                                               \
 	X(MEMOPS, 10, "columns of memory copies and sets")                                         \
 	X(RANGES, 11, "columns of NVTX ranges")                                                    \
-	X(WINDOW, 16, "fields of one window in which records were on")
+	X(WINDOW, 16, "fields of one window in which records were on")                             \
+	X(HOST, 24, "columns of the program's calls that launched kernels")
 
 enum kp_chunk_kind {
 #define KP_CHUNK_ROW(name, number, holds) KP_CHUNK_##name = (number),

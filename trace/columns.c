@@ -15,7 +15,7 @@ static void end_column(struct kp_buffer *out, size_t begin)
 	kp_buffer_patch_u32(out, begin - 4, (uint32_t)(out->length - begin));
 }
 
-/* ---- memory operations and ranges: every member in the same way ---- */
+/* ---- memory operations, ranges and calls: every member in the same way ---- */
 
 struct member {
 	unsigned number;
@@ -28,13 +28,16 @@ struct member {
 	{number, offsetof(struct type, name), sizeof(((struct type *)0)->name), IS_END(name)},
 #define MEMOP_ROW(number, name) MEMBER(kp_memop, number, name)
 #define RANGE_ROW(number, name) MEMBER(kp_range, number, name)
+#define HOST_ROW(number, name) MEMBER(kp_host_call, number, name)
 
 static const struct member memop_members[] = {KP_MEMOP_COLUMNS(MEMOP_ROW)};
 static const struct member range_members[] = {KP_RANGE_COLUMNS(RANGE_ROW)};
+static const struct member host_members[] = {KP_HOST_COLUMNS(HOST_ROW)};
 #define MEMBER_COUNT(members) (sizeof(members) / sizeof((members)[0]))
 
 _Static_assert(offsetof(struct kp_memop, start_ns) == 0, "from_start reads the first member");
 _Static_assert(offsetof(struct kp_range, start_ns) == 0, "from_start reads the first member");
+_Static_assert(offsetof(struct kp_host_call, start_ns) == 0, "from_start reads the first member");
 
 static uint64_t load(const char *record, const struct member *member)
 {
@@ -144,6 +147,17 @@ enum kp_status kp_columns_get_ranges(struct kp_cursor *cursor, size_t count, str
 {
 	return get_members(cursor, out, sizeof(*out), count, range_members,
 			   MEMBER_COUNT(range_members));
+}
+
+void kp_columns_put_host(const struct kp_host_call *calls, size_t count, struct kp_buffer *out)
+{
+	put_members(calls, sizeof(*calls), count, host_members, MEMBER_COUNT(host_members), out);
+}
+
+enum kp_status kp_columns_get_host(struct kp_cursor *cursor, size_t count, struct kp_host_call *out)
+{
+	return get_members(cursor, out, sizeof(*out), count, host_members,
+			   MEMBER_COUNT(host_members));
 }
 
 /* ---- launches: each coded against its lane and its configuration ---- */

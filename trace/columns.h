@@ -1,5 +1,6 @@
 /*
- * Batches of records to columns and back: the payloads of LAUNCHES, MEMOPS and RANGES chunks.
+ * Batches of records to columns and back: the payloads of LAUNCHES, MEMOPS, RANGES and HOST
+ * chunks.
  *
  * A payload is a sequence of (varint column number, u32 length, bytes). A column that holds nothing
  * but zeros is left out; unknown columns are skipped. All arithmetic is modulo 2^64, so that every
@@ -9,6 +10,7 @@
 #define KP_TRACE_COLUMNS_H
 
 #include "trace/codec.h"
+#include "trace/host_call.h"
 #include "trace/lanes.h"
 #include "trace/records.h"
 #include "trace/status.h"
@@ -24,7 +26,7 @@
 	X(GRAPH_NODE, 5, "graph node id - the lane's previous one, zigzag")                        \
 	X(GRAPH, 6, "graph id - the lane's previous one, zigzag")
 
-/* X(number, member): the columns of memory operations and ranges: difference from the record
+/* X(number, member): the columns of memory operations, ranges and calls: difference from the record
  * before, zigzag; `end_ns` is coded as the difference from the record's own start. */
 #define KP_MEMOP_COLUMNS(X)                                                                        \
 	X(1, start_ns)                                                                             \
@@ -45,11 +47,28 @@
 	X(5, name)                                                                                 \
 	X(6, depth)
 
+#define KP_HOST_COLUMNS(X)                                                                         \
+	X(1, start_ns)                                                                             \
+	X(2, end_ns)                                                                               \
+	X(3, thread)                                                                               \
+	X(4, kind)                                                                                 \
+	X(5, context)                                                                              \
+	X(6, stream)                                                                               \
+	X(7, correlation)                                                                          \
+	X(8, kernels)                                                                              \
+	X(9, grid[0])                                                                              \
+	X(10, grid[1])                                                                             \
+	X(11, grid[2])                                                                             \
+	X(12, block[0])                                                                            \
+	X(13, block[1])                                                                            \
+	X(14, block[2])
+
 /* Appends `count` launches, which are in order of start; configurations are known to `lanes`. */
 void kp_columns_put_launches(const struct kp_launch *launches, size_t count, struct kp_lanes *lanes,
 			     struct kp_buffer *out);
 void kp_columns_put_memops(const struct kp_memop *memops, size_t count, struct kp_buffer *out);
 void kp_columns_put_ranges(const struct kp_range *ranges, size_t count, struct kp_buffer *out);
+void kp_columns_put_host(const struct kp_host_call *calls, size_t count, struct kp_buffer *out);
 
 /* Decodes exactly `count` records into `out`. Errors: KP_CORRUPT (a configuration that `lanes` does
  * not know included). */
@@ -57,5 +76,7 @@ enum kp_status kp_columns_get_launches(struct kp_cursor *cursor, size_t count,
 				       struct kp_lanes *lanes, struct kp_launch *out);
 enum kp_status kp_columns_get_memops(struct kp_cursor *cursor, size_t count, struct kp_memop *out);
 enum kp_status kp_columns_get_ranges(struct kp_cursor *cursor, size_t count, struct kp_range *out);
+enum kp_status kp_columns_get_host(struct kp_cursor *cursor, size_t count,
+				   struct kp_host_call *out);
 
 #endif

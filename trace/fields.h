@@ -64,7 +64,11 @@
 	F(16, U64, kernels_filtered) /* delivered, and left out by --kernels, --skip-kernels */    \
 	F(17, U64, kernels_out_of_window) /* issued while nothing was recorded */                  \
 	F(18, U64, kernels_unsampled)     /* of these: between the windows of --duty */            \
-	F(19, U64, unsampled_ns)          /* time between the windows of --duty */
+	F(19, U64, unsampled_ns)          /* time between the windows of --duty */                 \
+	F(24, U64, host_calls)            /* calls that launched kernels, timed for --host */      \
+	F(25, U64, host_kernels)    /* kernels that these issued; absent: not all are known */     \
+	F(26, U64, host_calls_lost) /* such calls that could not be kept */                        \
+	F(27, U64, host_calls_unwritten) /* kept, but the trace could not be written */
 
 #define KP_NOTE_FIELDS(F)                                                                          \
 	F(1, U64, level) /* enum kp_note_level */                                                  \

@@ -47,7 +47,7 @@ struct kp_live_slot {
 	_Atomic uint64_t kernels_unsampled;     /* of these: between the windows of --duty */
 	_Atomic uint64_t kernels_at_edges;      /* issued while records went on or off */
 	char message[KP_LIVE_MESSAGE_BYTES];    /* one line with the remedy; empty: none */
-	uint64_t reserved2[2];
+	_Atomic uint64_t host_calls, host_calls_lost; /* as in the counts; 0 without --host */
 };
 
 enum kp_live_entry { KP_LIVE_ENTRY_FREE = 0, KP_LIVE_ENTRY_FILLING = 1, KP_LIVE_ENTRY_FILLED = 2 };

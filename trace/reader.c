@@ -39,7 +39,8 @@ struct kp_reader {
 
 static bool is_batch(uint8_t kind)
 {
-	return kind == KP_CHUNK_LAUNCHES || kind == KP_CHUNK_MEMOPS || kind == KP_CHUNK_RANGES;
+	return kind == KP_CHUNK_LAUNCHES || kind == KP_CHUNK_MEMOPS || kind == KP_CHUNK_RANGES ||
+	       kind == KP_CHUNK_HOST;
 }
 
 static bool is_known(uint8_t kind)
@@ -178,6 +179,22 @@ static enum kp_status add_to_tables(struct kp_reader *reader, const struct kp_in
 	return KP_OK;
 }
 
+static enum kp_status list_batch(struct kp_reader *reader, size_t number)
+{
+	const struct kp_chunk_header *header = &reader->index.entries[number].header;
+	struct kp_process_tables *process;
+	enum kp_status status = kp_tables_process(&reader->tables, header->process, &process);
+
+	if (status != KP_OK)
+		return status;
+	if (header->kind == KP_CHUNK_LAUNCHES)
+		process->view.promised_launches += header->record_count;
+	if (header->kind == KP_CHUNK_HOST)
+		process->view.promised_host_calls += header->record_count;
+	reader->batches[reader->batch_count++] = number;
+	return KP_OK;
+}
+
 /* Sorts the chunks: descriptive ones into the tables, batches into their list. */
 static enum kp_status sort_chunks(struct kp_reader *reader)
 {
@@ -203,7 +220,7 @@ static enum kp_status sort_chunks(struct kp_reader *reader)
 			continue;
 		}
 		if (status == KP_OK && is_batch(entry->header.kind))
-			reader->batches[reader->batch_count++] = i;
+			status = list_batch(reader, i);
 		else if (status == KP_OK)
 			status = add_to_tables(reader, entry);
 		if (status != KP_OK)
@@ -217,8 +234,9 @@ static enum kp_status sort_chunks(struct kp_reader *reader)
 		if (status != KP_OK)
 			return status;
 		if (process->next_sequence > process->numbered_chunks)
-			reader->found.missing_chunks +=
+			process->view.missing_chunks =
 				process->next_sequence - process->numbered_chunks;
+		reader->found.missing_chunks += process->view.missing_chunks;
 	}
 	return KP_OK;
 }
@@ -346,6 +364,7 @@ static enum kp_status decode(struct kp_reader *reader, const struct kp_chunk_hea
 		[KP_CHUNK_LAUNCHES] = sizeof(struct kp_launch),
 		[KP_CHUNK_MEMOPS] = sizeof(struct kp_memop),
 		[KP_CHUNK_RANGES] = sizeof(struct kp_range),
+		[KP_CHUNK_HOST] = sizeof(struct kp_host_call),
 	};
 	size_t count = header->record_count, stride = strides[header->kind];
 	enum kp_status status;
@@ -362,6 +381,11 @@ static enum kp_status decode(struct kp_reader *reader, const struct kp_chunk_hea
 		out->kind = KP_EVENT_MEMOPS;
 		out->memops = reader->records;
 		status = kp_columns_get_memops(payload, count, reader->records);
+		sound = status == KP_OK && in_order(reader->records, count, stride);
+	} else if (header->kind == KP_CHUNK_HOST) {
+		out->kind = KP_EVENT_HOST;
+		out->calls = reader->records;
+		status = kp_columns_get_host(payload, count, reader->records);
 		sound = status == KP_OK && in_order(reader->records, count, stride);
 	} else {
 		out->kind = KP_EVENT_RANGES;

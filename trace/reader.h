@@ -2,15 +2,16 @@
  * Reads a trace: one or several processes, from one or several files, in bounded memory.
  *
  * Opening scans the chunk headers (64 bytes each) into an index. Next come the descriptive records
- * of every process, which fill its tables; then batches of launches, memory operations and ranges,
- * a chunk at a time, in order of each chunk's first start. Damaged parts are skipped and counted,
- * never trusted: see kp_reader_damage. No function here prints or exits. Not thread-safe.
+ * of every process, which fill its tables; then batches of launches, memory operations, ranges and
+ * calls, a chunk at a time, in order of each chunk's first start. Damaged parts are skipped and
+ * counted, never trusted: see kp_reader_damage. No function here prints or exits. Not thread-safe.
  */
 #ifndef KP_TRACE_READER_H
 #define KP_TRACE_READER_H
 
 #include <stdint.h>
 
+#include "trace/host_call.h"
 #include "trace/records.h"
 #include "trace/status.h"
 
@@ -35,13 +36,15 @@ struct kp_process {
 	const struct kp_window_info
 		*windows;    /* in order of begin_ns; all have begin_ns and end_ns */
 	size_t window_count; /* 0: recorded from start to end */
+	uint64_t promised_launches, promised_host_calls; /* by the headers of readable chunks */
+	uint64_t missing_chunks;                         /* gaps in its numbering */
 };
 
-enum kp_event_kind { KP_EVENT_LAUNCHES, KP_EVENT_MEMOPS, KP_EVENT_RANGES };
+enum kp_event_kind { KP_EVENT_LAUNCHES, KP_EVENT_MEMOPS, KP_EVENT_RANGES, KP_EVENT_HOST };
 
 /*
- * One batch. Launches and memory operations are in order of their raw start_ns within it. No later
- * batch has a valid start before watermark_ns (UINT64_MAX: this is the last).
+ * One batch. Launches, memory operations and calls are in order of their raw start_ns within it. No
+ * later batch has a valid start before watermark_ns (UINT64_MAX: this is the last).
  */
 struct kp_event {
 	enum kp_event_kind kind;
@@ -51,6 +54,7 @@ struct kp_event {
 		const struct kp_launch *launches; /* config < process->config_count, always */
 		const struct kp_memop *memops;
 		const struct kp_range *ranges; /* domain, name < process->string_count, always */
+		const struct kp_host_call *calls;
 	};
 	uint64_t watermark_ns;
 };

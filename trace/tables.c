@@ -348,6 +348,7 @@ enum kp_status kp_tables_add(struct kp_tables *tables, const struct kp_chunk_hea
 	case KP_CHUNK_LAUNCHES:
 	case KP_CHUNK_MEMOPS:
 	case KP_CHUNK_RANGES:
+	case KP_CHUNK_HOST:
 		break;
 	}
 	return KP_UNSUPPORTED;

@@ -22,6 +22,7 @@
 #define LAUNCHES_PER_CHUNK 16384
 #define MEMOPS_PER_CHUNK 4096
 #define RANGES_PER_CHUNK 4096
+#define HOST_PER_CHUNK 16384
 #define TABLE_BYTES_PER_CHUNK (1U << 20)
 #define ZSTD_LEVEL 3
 
@@ -57,7 +58,8 @@ struct kp_writer {
 	struct kp_launch *launches;
 	struct kp_memop *memops;
 	struct kp_range *ranges;
-	size_t launch_count, memop_count, range_count;
+	struct kp_host_call *host; /* NULL until there is one */
+	size_t launch_count, memop_count, range_count, host_count;
 	struct kp_buffer payload, sealed;
 	ZSTD_CCtx *compressor;
 	struct kp_writer_loss loss;
@@ -104,6 +106,7 @@ void kp_writer_destroy(struct kp_writer *writer)
 	free(writer->launches);
 	free(writer->memops);
 	free(writer->ranges);
+	free(writer->host);
 	kp_buffer_fini(&writer->payload);
 	kp_buffer_fini(&writer->sealed);
 	ZSTD_freeCCtx(writer->compressor);
@@ -264,7 +267,7 @@ enum kp_status kp_writer_config(struct kp_writer *writer, const struct kp_launch
 	return status;
 }
 
-/* ---- launches, memory operations, ranges ---- */
+/* ---- launches, memory operations, ranges, calls ---- */
 
 #define START_OF(record) (*(const uint64_t *)(record))
 
@@ -308,8 +311,10 @@ static void put_columns(struct kp_writer *writer, enum kp_chunk_kind kind, size_
 		kp_columns_put_launches(writer->launches, count, &writer->lanes, &writer->payload);
 	else if (kind == KP_CHUNK_MEMOPS)
 		kp_columns_put_memops(writer->memops, count, &writer->payload);
-	else
+	else if (kind == KP_CHUNK_RANGES)
 		kp_columns_put_ranges(writer->ranges, count, &writer->payload);
+	else
+		kp_columns_put_host(writer->host, count, &writer->payload);
 }
 
 /* Writes the `*count` buffered records of one kind and empties the buffer; *lost grows on failure.
@@ -354,6 +359,12 @@ static enum kp_status flush_ranges(struct kp_writer *writer)
 			   &writer->range_count, &writer->loss.ranges);
 }
 
+static enum kp_status flush_host(struct kp_writer *writer)
+{
+	return flush_batch(writer, KP_CHUNK_HOST, writer->host, sizeof(*writer->host),
+			   &writer->host_count, &writer->loss.host_calls);
+}
+
 enum kp_status kp_writer_launch(struct kp_writer *writer, const struct kp_launch *launch)
 {
 	if (launch->config >= writer->configs.entries.count)
@@ -377,15 +388,27 @@ enum kp_status kp_writer_range(struct kp_writer *writer, const struct kp_range *
 	return writer->range_count == RANGES_PER_CHUNK ? flush_ranges(writer) : KP_OK;
 }
 
+enum kp_status kp_writer_host(struct kp_writer *writer, const struct kp_host_call *call)
+{
+	if (!writer->host)
+		writer->host = malloc(HOST_PER_CHUNK * sizeof(*writer->host));
+	if (!writer->host) {
+		writer->loss.host_calls++;
+		return KP_NO_MEMORY;
+	}
+	writer->host[writer->host_count++] = *call;
+	return writer->host_count == HOST_PER_CHUNK ? flush_host(writer) : KP_OK;
+}
+
 enum kp_status kp_writer_flush(struct kp_writer *writer)
 {
-	enum kp_status launches = flush_launches(writer);
-	enum kp_status memops = flush_memops(writer);
-	enum kp_status ranges = flush_ranges(writer);
+	const enum kp_status results[] = {flush_launches(writer), flush_memops(writer),
+					  flush_ranges(writer), flush_host(writer)};
 
-	if (launches != KP_OK)
-		return launches;
-	return memops != KP_OK ? memops : ranges;
+	for (size_t i = 0; i < sizeof(results) / sizeof(results[0]); i++)
+		if (results[i] != KP_OK)
+			return results[i];
+	return KP_OK;
 }
 
 /* ---- descriptive records ---- */

@@ -14,6 +14,7 @@
 
 #include <stdint.h>
 
+#include "trace/host_call.h"
 #include "trace/records.h"
 #include "trace/status.h"
 
@@ -21,7 +22,7 @@ struct kp_writer;
 
 /* What could not be written, because the file could not take it. */
 struct kp_writer_loss {
-	uint64_t launches, memops, ranges;
+	uint64_t launches, memops, ranges, host_calls;
 	int first_errno; /* 0: no write failed */
 };
 
@@ -52,6 +53,7 @@ enum kp_status kp_writer_config(struct kp_writer *writer, const struct kp_launch
 enum kp_status kp_writer_launch(struct kp_writer *writer, const struct kp_launch *launch);
 enum kp_status kp_writer_memop(struct kp_writer *writer, const struct kp_memop *memop);
 enum kp_status kp_writer_range(struct kp_writer *writer, const struct kp_range *range);
+enum kp_status kp_writer_host(struct kp_writer *writer, const struct kp_host_call *call);
 
 /* Write one descriptive record at once, as a chunk of its own. Errors: KP_NO_MEMORY, KP_IO. */
 enum kp_status kp_writer_process(struct kp_writer *writer, const struct kp_process_info *info);

@@ -5,7 +5,7 @@
     scenarios.py --build DIR NAME…   runs them; status 1 if one fails
 
 A row (scenario.py) says what runs, with which faults (common/faults.def), and what kprof must then do
-or say; more rows stand in processes.py and endings.py.
+or say; more rows stand in processes.py, endings.py and host_calls.py.
 Numbers in brackets are those of public reports of the same fault in other tools, «cases».
 """
 
@@ -21,6 +21,7 @@ import time
 import traceback
 
 import endings
+import host_calls
 import processes
 from harness import (Failure, Skip, check_agreement, check_manners, check_sum, end, kill, require,
                      require_equal, run_scenario, start_under_kprof)
@@ -742,6 +743,7 @@ SCENARIOS = [
              says=("CUDA_INJECTION64_PATH",), kernels=5),
     *processes.SCENARIOS,
     *endings.SCENARIOS,
+    *host_calls.SCENARIOS,
 ]
 
 

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 CALLS = 2000
 LIMIT = 150  # instructions a launch when nothing is to be done
+HOST_LIMIT = 400  # with --host, the clock's own instructions aside
 SKIPPED = 77
 
 
@@ -29,10 +30,11 @@ class Row:
     door: str
     work: str
     limit: int  # None: reported only
+    options: tuple = ()
 
     @property
     def name(self):
-        return f"{self.work} by {self.door}"
+        return " ".join((self.work, "by", self.door, *self.options))
 
 
 ROWS = [
@@ -43,6 +45,8 @@ ROWS = [
     Row("address", "capture", None),
     Row("link", "graph", LIMIT),
     Row("address", "graph", LIMIT),
+    Row("link", "launch", HOST_LIMIT, ("--host",)),
+    Row("address", "graph", HOST_LIMIT, ("--host",)),
 ]
 
 
@@ -105,7 +109,7 @@ def profile(build, row, calls):
         out = os.path.join(folder, "callgrind.%p")
         command = ["valgrind", "--tool=callgrind", "--trace-children=yes", "--quiet",
                    f"--callgrind-out-file={out}", os.path.join(build, "kprof"), "record",
-                   "-o", os.path.join(folder, "trace.kprof"), "--",
+                   *row.options, "-o", os.path.join(folder, "trace.kprof"), "--",
                    os.path.join(fakes, "prog_calls"), row.door, row.work, str(calls)]
         done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, check=False,
                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=120)

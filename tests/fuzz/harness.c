@@ -17,7 +17,7 @@
 
 /* What one walk through a trace delivered. Two walks must deliver the same. */
 struct walk {
-	uint64_t launches, memops, ranges, batches, checksum;
+	uint64_t launches, memops, ranges, calls, batches, checksum;
 };
 
 static void mix(struct walk *walk, uint64_t value)
@@ -63,6 +63,19 @@ static void check_ranges(const struct kp_event *event, struct walk *walk)
 	walk->ranges += event->count;
 }
 
+static void check_calls(const struct kp_event *event, uint64_t floor_ns, struct walk *walk)
+{
+	const struct kp_host_call *calls = event->calls;
+
+	for (size_t i = 0; i < event->count; i++) {
+		REQUIRE(i == 0 || calls[i - 1].start_ns <= calls[i].start_ns);
+		if (kp_time_quality(calls[i].start_ns, calls[i].end_ns) == KP_TIME_VALID)
+			REQUIRE(calls[i].start_ns >= floor_ns);
+		mix(walk, calls[i].start_ns ^ calls[i].end_ns ^ calls[i].thread);
+	}
+	walk->calls += event->count;
+}
+
 static void check_event(const struct kp_event *event, uint64_t *floor_ns, struct walk *walk)
 {
 	REQUIRE(event->process != NULL);
@@ -75,6 +88,9 @@ static void check_event(const struct kp_event *event, uint64_t *floor_ns, struct
 		break;
 	case KP_EVENT_RANGES:
 		check_ranges(event, walk);
+		break;
+	case KP_EVENT_HOST:
+		check_calls(event, *floor_ns, walk);
 		break;
 	}
 	if (event->watermark_ns > *floor_ns)

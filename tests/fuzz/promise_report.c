@@ -23,6 +23,32 @@ static void check_kernel_row(const struct kp_kernel_row *row, const struct kp_re
 		is_share(row->shares.span_pct));
 }
 
+static void check_host(const struct kp_report *report)
+{
+	const struct kp_report_host *host = &report->host;
+	uint64_t tied = 0, calls = 0;
+
+	for (size_t i = 0; i < report->kernel_count; i++) {
+		const struct kp_host_times *times = &report->kernels[i].host;
+
+		tied += times->tied;
+		REQUIRE(times->tied <= report->kernels[i].calls);
+		REQUIRE(times->call.timed <= times->tied && times->queue.timed <= times->tied);
+		REQUIRE(isfinite(times->call_p99_ns) && isfinite(times->queue_p99_ns));
+		REQUIRE((times->threads > 0) == (times->tied > 0));
+	}
+	REQUIRE(tied == host->kernels_tied);
+	REQUIRE(host->kernels_tied + host->kernels_untied <= report->counts.kernels);
+	REQUIRE(host->calls_tied <= host->calls && host->calls_tied <= host->kernels_tied);
+	tied = 0;
+	for (size_t i = 0; i < report->operator_count; i++)
+		tied += report->operators[i].host.tied;
+	REQUIRE(tied == host->kernels_tied);
+	for (size_t i = 0; i < host->thread_count; i++)
+		calls += host->threads[i].calls;
+	REQUIRE(calls == host->calls && (host->any || calls == 0));
+}
+
 static void check_report(const struct kp_report *report, uint64_t launches)
 {
 	uint64_t calls = 0, time_ns = 0;
@@ -47,6 +73,7 @@ static void check_report(const struct kp_report *report, uint64_t launches)
 	REQUIRE(calls == launches && time_ns == report->kernel_ns);
 	REQUIRE(report->busy_ns <= report->kernel_ns && report->busy_ns <= report->span_ns);
 	REQUIRE(report->advice && *report->advice);
+	check_host(report);
 }
 
 void fuzz_check_report(struct kp_reader *reader, uint64_t launches)

@@ -293,6 +293,41 @@ static void write_windows(struct seed *seed)
 	finish(seed);
 }
 
+/* Calls that launched kernels, one of them a graph's; with the first, the record of one is lost. */
+static void write_host(struct seed *seed)
+{
+	struct kp_host_call call = {.start_ns = 1000,
+				    .end_ns = 1400,
+				    .thread = 42,
+				    .context = 1,
+				    .stream = 7,
+				    .kernels = 1,
+				    .grid = {2, 1, 1},
+				    .block = {128, 1, 1}};
+	struct kp_counts counts = {0};
+	uint32_t number;
+
+	begin(seed, 12);
+	number = config(seed, "called", 6, 7);
+	for (uint32_t i = 0; i < 8; i++) {
+		call.start_ns += 1000;
+		call.end_ns += 1000 + 10 * i;
+		call.thread = 42 + i % 2;
+		call.correlation = i == 5 ? i : 0;
+		CHECK(kp_writer_host(seed->writer, &call) == KP_OK);
+		if (i > 0)
+			launch(seed, number, call.end_ns + 100, call.end_ns + 400);
+	}
+	call.kind = KP_HOST_GRAPH;
+	call.kernels = KP_HOST_UNKNOWN;
+	call.start_ns = call.end_ns = UINT64_MAX;
+	CHECK(kp_writer_host(seed->writer, &call) == KP_OK);
+	KP_SET(&counts, COUNTS, host_calls, 9);
+	KP_SET(&counts, COUNTS, host_calls_lost, 0);
+	CHECK(kp_writer_counts(seed->writer, &counts) == KP_OK);
+	finish(seed);
+}
+
 /* A process that was killed: the file ends within a chunk. */
 static void write_torn(struct seed *seed)
 {
@@ -317,6 +352,7 @@ static const struct {
 	{"ranges", write_ranges},
 	{"two-processes", write_two_processes},
 	{"windows", write_windows},
+	{"host", write_host},
 	{"torn", write_torn},
 };
 

@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 import compare
+import host_checks
 from compare import median
 from report import Report
 from runner import Check, Skip, markdown, require, run_table
@@ -553,6 +554,7 @@ CHECKS = [
           "the same, PyTorch eager"),
     Check("duty-totals-torch-graph", 600, duty_totals(torch_long(graph=True)),
           "the same, PyTorch in a CUDA graph"),
+    *host_checks.rows(sample, record_with, need_torch, TORCH),
     Check("overhead", 300, overhead, "cost of a launch and of a graph node"),
 ]
 

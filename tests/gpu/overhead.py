@@ -125,6 +125,13 @@ def run_duty(bench, workload):
     return run_kprof(bench, workload, ("--duty", "2%"))
 
 
+def run_host(bench, workload):
+    usage = bench.run([bench.build / "kprof", "record", "--help"], status=None).text()
+    if "--host" not in usage:
+        raise Skip("this kprof has no --host")
+    return run_kprof(bench, workload, ("--host",))
+
+
 def run_raw(bench, workload):
     library = bench.build / "tests/gpu/libraw_cupti.so"
     if not library.exists():
@@ -170,6 +177,7 @@ def in_process(profiler, package):
 TOOLS = {
     "bare": run_bare,
     "kprof": run_kprof,
+    "host": run_host,
     "duty": run_duty,
     "raw": run_raw,
     "nsys": run_nsys,
@@ -182,6 +190,7 @@ TARGETS = [
     Target("kprof", (), "ratio", "raw", 1.02),
     Target("kprof", ("empty", "eager"), "added", "nsys", 0.6),
     Target("kprof", ("graph", "graph-long"), "ratio", "bare", 1.055),
+    Target("host", ("graph", "graph-long"), "ratio", "kprof", 1.01),
     Target("duty", ("eager-long", "graph-long"), "ratio", "bare", 1.01),
 ]
 

@@ -17,6 +17,7 @@ case "$0 $*" in
     echo globaltimer_step_ns 32
     for i in 0 1; do echo "spin $i begin_ns 1 end_ns 1 duration_ns ${2}000 cycles 1"; done ;;
 *--graph-nodes*) echo "replay 0 event_ns 5000000 ns_per_node 2500.0" ;;
+*--empty*) echo "empty: 4000.0 ns a launch to issue, 5000.0 ns until all had run" >&2 ;;
 esac
 echo kernel_launches 480
 echo memory_copies 9
@@ -30,7 +31,7 @@ lie = LIE
 if sys.argv[1] == "record":
     at = sys.argv.index("--")
     command = sys.argv[at + 1:]
-    open(sys.argv[3], "w").write(" ".join(command))
+    open(sys.argv[sys.argv.index("-o") + 1], "w").write(" ".join(command))
     status = subprocess.run(command).returncode
     if lie == "stdout":
         print("kprof was here")
@@ -38,7 +39,8 @@ if sys.argv[1] == "record":
 command = open(sys.argv[-1]).read().split()
 kernels = []
 def kernel(name, calls, total_ns):
-    kernels.append({"full_name": name, "calls": calls, "total_ns": total_ns})
+    kernels.append({"name": name, "full_name": name, "calls": calls, "total_ns": total_ns,
+                    "queue_max_ns": 5000})
 if "--spin-us" in command:
     own_ns = 1000 * int(command[command.index("--spin-us") + 1])
     seen_ns = own_ns + 1000 + (own_ns // 9 if lie == "time" else 0)
@@ -49,8 +51,12 @@ print(json.dumps({
     "schema": "kprof.report/v1",
     "totals": {"span_ns": 6000000 + 60000 * (lie == "time")},
     "counts": {"kernels": 480 - (lie == "count"), "records_dropped": None if lie == "drops" else 0,
-               "nvtx_ranges": 18 - (lie == "count"), "processes_unfinished": 0},
+               "kernels_in_graphs": 0, "nvtx_ranges": 18 - (lie == "count"), "processes_unfinished": 0},
     "processes": [{"counts": {"kernels_issued": 480}}],
+    "host": {"launch_calls": 480 - (lie == "calls"), "graph_launch_calls": 0,
+             "launch_calls_lost": 0, "kernels_tied": 480 - (lie == "tied"),
+             "kernels_untied": lie == "tied",
+             "launch_call_total_ns": 480 * (100 if lie == "call" else 3000)},
     "kernels": kernels,
     "memory_operations": [{"name": "copy host to device", "calls": 9},
                           {"name": "memory set", "calls": 3}],
@@ -95,6 +101,13 @@ class EndToEnd(unittest.TestCase):
     def test_checks_notice_a_disturbed_program(self):
         self.assert_fails_only("stdout", ["output-shared-eager", "output-spin_static"], ["spin"])
         self.assert_fails_only("status", ["output-shared-eager", "exit-status"], [])
+
+    def test_checks_of_the_host_side(self):
+        tied = ["host-eager", "host-graph", "host-streams"]
+        self.assert_fails_only("", [], [*tied, "host-times"])
+        self.assert_fails_only("calls", [*tied, "host-times"], [])
+        self.assert_fails_only("tied", [*tied, "host-times"], [])
+        self.assert_fails_only("call", ["host-times"], tied)
 
     def test_checks_notice_wrong_times(self):
         self.assert_fails_only("time", ["spin", "graph-time"], ["launches-shared-eager"])

@@ -260,6 +260,13 @@ class Environment(Case):
         self.assertEqual(self.windows("--delay", "1", KPROF_KERNELS="x", KPROF_DUTY_PPM="9"),
                          {"DELAY_NS": "1000000000"})
 
+    def test_the_host_side_is_asked_for(self):
+        self.assertEqual(self.windows("--host"), {"HOST": "1"})
+        self.assertEqual(self.windows(KPROF_HOST="1"), {})
+        result = self.kprof("--host", "--duty", "2%", "--detach", "--", "true")
+        self.assertEqual(result.returncode, 125)
+        self.assertIn(b"--host and --detach exclude each other", result.stderr)
+
     def test_ranges_have_occurrences(self):
         for text, name, first, last in (("step", "step", 1, 2**64 - 1), ("step:3", "step", 3, 3),
                                         ("step:3-9", "step", 3, 9),

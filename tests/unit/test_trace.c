@@ -186,6 +186,45 @@ static void test_memops_and_ranges_come_back(void **state)
 	trace_file_end(&file);
 }
 
+/* Calls in any order of writing, sentinels included, come back in order of their begin. */
+static void test_host_calls_come_back(void **state)
+{
+	const struct kp_host_call calls[] = {
+		{70, 90, 12, KP_HOST_GRAPH, 1, 7, 0, KP_HOST_UNKNOWN, {0, 0, 0}, {0, 0, 0}},
+		{50, 60, 11, KP_HOST_LAUNCH, 1, 7, 9, 1, {4, 2, 1}, {128, 1, 1}},
+		{UINT64_MAX,
+		 1,
+		 UINT32_MAX,
+		 99,
+		 KP_HOST_UNKNOWN,
+		 KP_HOST_UNKNOWN,
+		 UINT32_MAX,
+		 0,
+		 {UINT32_MAX, 0, 1},
+		 {1, UINT32_MAX, 0}},
+	};
+	static const size_t place[] = {1, 0, 2};
+	struct trace_file file;
+	struct kp_reader *reader;
+	struct kp_event event;
+
+	(void)state;
+	trace_file_begin(&file, 1);
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(kp_writer_host(file.writer, &calls[i]), KP_OK);
+	assert_int_equal(kp_writer_flush(file.writer), KP_OK);
+	assert_int_equal(kp_writer_loss(file.writer).host_calls, 0);
+	reader = open_trace(file.path);
+	assert_int_equal(kp_reader_process(reader, 0)->promised_host_calls, 3);
+	assert_int_equal(kp_reader_next(reader, &event), KP_OK);
+	assert_int_equal(event.kind, KP_EVENT_HOST);
+	assert_int_equal(event.count, 3);
+	for (size_t i = 0; i < 3; i++)
+		assert_memory_equal(&event.calls[i], &calls[place[i]], sizeof(calls[0]));
+	kp_reader_close(reader);
+	trace_file_end(&file);
+}
+
 /* Case 7: whatever is cut off, the complete chunks before it survive, and the cut is reported. */
 static void test_torn_tail_keeps_what_is_whole(void **state)
 {
@@ -501,6 +540,7 @@ int main(void)
 		cmocka_unit_test(test_launches_come_back_exactly),
 		cmocka_unit_test(test_configs_and_strings_come_back),
 		cmocka_unit_test(test_memops_and_ranges_come_back),
+		cmocka_unit_test(test_host_calls_come_back),
 		cmocka_unit_test(test_torn_tail_keeps_what_is_whole),
 		cmocka_unit_test(test_flipped_byte_is_noticed),
 		cmocka_unit_test(test_torn_chunk_between_others),

@@ -263,6 +263,16 @@ KP_FAKE_EXPORT CUresult cuStreamSynchronize_ptsz(CUstream handle)
 	return kp_fake_call_exit(&call);
 }
 
+KP_FAKE_EXPORT CUresult cuStreamGetCtx(CUstream handle, CUcontext *out)
+{
+	struct CUstream_st *stream;
+	CUresult result = find_stream(handle, false, &stream);
+
+	if (result == CUDA_SUCCESS)
+		*out = stream->context;
+	return result;
+}
+
 KP_FAKE_EXPORT CUresult cuStreamQuery(CUstream handle)
 {
 	struct CUstream_st *stream;

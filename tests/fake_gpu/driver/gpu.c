@@ -81,18 +81,31 @@ void kp_fake_set_current(struct CUctx_st *context)
 	current = context;
 }
 
+/* A new one, or one that was destroyed: like the real driver's, handles are used again. */
+static struct CUstream_st *find_place(struct CUctx_st *context)
+{
+	struct CUstream_st *stream = context->streams;
+
+	while (stream && stream->tag != KP_FAKE_DEAD)
+		stream = stream->next;
+	if (!stream) {
+		stream = kp_fake_alloc(sizeof(*stream));
+		stream->next = context->streams;
+		context->streams = stream;
+	}
+	return stream;
+}
+
 /* With the lock. */
 static struct CUstream_st *add_stream(struct CUctx_st *context, uint32_t id, bool blocking)
 {
-	struct CUstream_st *stream = kp_fake_alloc(sizeof(*stream));
+	struct CUstream_st *stream = find_place(context);
 
 	stream->tag = KP_FAKE_STREAM;
 	stream->id = id;
 	stream->blocking = blocking;
 	stream->context = context;
 	stream->tail_ns = context->base_ns;
-	stream->next = context->streams;
-	context->streams = stream;
 	return stream;
 }
 

@@ -58,6 +58,7 @@ static const struct entry entries[] = {
 	ONE(cuStreamCreate, 2000, cuStreamCreate),
 	ONE(cuStreamCreateWithPriority, 5050, cuStreamCreateWithPriority),
 	TWO(cuStreamSynchronize, 2000, cuStreamSynchronize, cuStreamSynchronize_ptsz),
+	ONE(cuStreamGetCtx, 9020, cuStreamGetCtx),
 	ONE(cuStreamQuery, 2000, cuStreamQuery),
 	ONE(cuStreamDestroy, 4000, cuStreamDestroy_v2),
 	TWO(cuStreamBeginCapture, 10010, cuStreamBeginCapture_v2, cuStreamBeginCapture_v2_ptsz),

@@ -115,6 +115,20 @@ static void after_launch(const struct kp_prog_options *options, uint64_t i, nvtx
 		nvtxRangeEnd(range);
 }
 
+static void create_streams(const struct kp_prog_options *options, CUstream *streams)
+{
+	for (uint64_t i = 0; i < options->streams && i < STREAM_LIMIT; i++)
+		check(cuStreamCreate(&streams[i], CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+}
+
+/* The handles are used again, for other streams. */
+static void recreate_streams(const struct kp_prog_options *options, CUstream *streams)
+{
+	for (uint64_t i = 0; i < options->streams && i < STREAM_LIMIT; i++)
+		check(cuStreamDestroy(streams[i]), "cuStreamDestroy");
+	create_streams(options, streams);
+}
+
 static void launch_kernels(const struct kp_prog_options *options, CUstream *streams,
 			   struct kp_prog_counts *counts)
 {
@@ -130,6 +144,8 @@ static void launch_kernels(const struct kp_prog_options *options, CUstream *stre
 		else
 			counts->failed++;
 		after_launch(options, i, range);
+		if (options->recreate && (i + 1) % options->recreate == 0)
+			recreate_streams(options, streams);
 		if (options->interval_us)
 			usleep((useconds_t)options->interval_us);
 	}
@@ -234,8 +250,7 @@ static void *work(void *argument)
 	CUstream streams[STREAM_LIMIT] = {0}, work_stream;
 
 	check(cuCtxSetCurrent(context), "cuCtxSetCurrent");
-	for (uint64_t i = 0; i < options->streams && i < STREAM_LIMIT; i++)
-		check(cuStreamCreate(&streams[i], CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+	create_streams(options, streams);
 	check(cuStreamCreate(&work_stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
 	launch_kernels(options, streams, &mine);
 	if (options->graph)
