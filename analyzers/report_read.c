@@ -166,6 +166,9 @@ enum kp_status kp_build_event(struct kp_builder *builder, const struct kp_event 
 	case KP_EVENT_RANGES:
 		builder->report->range_count += event->count;
 		break;
+	case KP_EVENT_SAMPLES:
+	case KP_EVENT_CLOCKS:
+		break;
 	case KP_EVENT_HOST:
 		status = kp_build_host_calls(builder, event);
 		break;

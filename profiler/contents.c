@@ -32,6 +32,12 @@ static void count(struct kp_tally *tally, const struct kp_event *event)
 	case KP_EVENT_RANGES:
 		tally->ranges += event->count;
 		break;
+	case KP_EVENT_SAMPLES:
+		tally->samples += event->count;
+		break;
+	case KP_EVENT_CLOCKS:
+		tally->clocks += event->count;
+		break;
 	case KP_EVENT_HOST:
 		tally->calls += event->count;
 		break;
@@ -49,6 +55,8 @@ static void add_up(struct kp_contents *contents)
 		contents->total.calls += from->calls;
 		contents->total.tied += from->tied;
 		contents->total.untied += from->untied;
+		contents->total.samples += from->samples;
+		contents->total.clocks += from->clocks;
 	}
 }
 

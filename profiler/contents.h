@@ -7,7 +7,7 @@
 #include "trace/reader.h"
 
 struct kp_tally {
-	uint64_t launches, memops, ranges, calls;
+	uint64_t launches, memops, ranges, calls, samples, clocks;
 	uint64_t tied, untied; /* launches with and without a call, of processes that have calls */
 	uint64_t first_ns, last_ns; /* of valid times; 0: none */
 };

@@ -53,6 +53,38 @@ void kp_document_counts(struct kp_emit *emit, const struct kp_counts *counts)
 	kp_emit_map_end(emit);
 }
 
+static void emit_metrics(struct kp_emit *emit, const struct kp_counters_info *counters)
+{
+	struct kp_metric_line lines[KP_SAMPLE_VALUES];
+	size_t count = 0;
+
+	if (KP_HAS(counters, COUNTERS, metrics))
+		count = kp_metrics_parse(&counters->metrics, lines);
+	kp_emit_list_begin(emit, "metrics");
+	for (size_t i = 0; i < count; i++) {
+		const struct kp_metric_line *line = &lines[i];
+
+		kp_emit_map_begin(emit, NULL);
+		kp_emit_text(emit, "key", (struct kp_text){line->key, line->key_length});
+		kp_emit_text(emit, "source", (struct kp_text){line->source, line->source_length});
+		kp_emit_text(emit, "unit", (struct kp_text){line->unit, line->unit_length});
+		kp_emit_map_end(emit);
+	}
+	kp_emit_list_end(emit);
+}
+
+/* Every field but the metrics, which are a list. */
+void kp_document_counters(struct kp_emit *emit, const struct kp_counters_info *counters)
+{
+#define FIELD(key, type, name)                                                                     \
+	if (KP_COUNTERS_##name == KP_COUNTERS_metrics)                                             \
+		emit_metrics(emit, counters);                                                      \
+	else                                                                                       \
+		EMIT_FIELD(emit, counters, COUNTERS, type, name)
+	KP_COUNTERS_FIELDS(FIELD)
+#undef FIELD
+}
+
 void kp_document_damage(struct kp_emit *emit, const struct kp_damage *damage)
 {
 	kp_emit_map_begin(emit, "damage");

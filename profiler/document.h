@@ -23,6 +23,7 @@ void kp_document_process(struct kp_emit *emit, const struct kp_process *process)
 void kp_document_device(struct kp_emit *emit, const struct kp_device_info *device);
 void kp_document_window(struct kp_emit *emit, const struct kp_window_info *window);
 void kp_document_counts(struct kp_emit *emit, const struct kp_counts *counts);
+void kp_document_counters(struct kp_emit *emit, const struct kp_counters_info *counters);
 void kp_document_damage(struct kp_emit *emit, const struct kp_damage *damage);
 /* Begins a document. Errors: KP_NO_MEMORY. */
 enum kp_status kp_document_begin(FILE *file, enum kp_format format, const char *schema,

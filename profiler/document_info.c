@@ -51,6 +51,8 @@ static void emit_tally(struct kp_emit *emit, const struct kp_tally *tally)
 	kp_emit_count(emit, "kernels", tally->launches);
 	kp_emit_count(emit, "memory_operations", tally->memops);
 	kp_emit_count(emit, "nvtx_ranges", tally->ranges);
+	kp_emit_count(emit, "counter_samples", tally->samples);
+	kp_emit_count(emit, "clock_readings", tally->clocks);
 	kp_emit_count(emit, "launch_calls", tally->calls);
 	if (tally->calls) {
 		kp_emit_count(emit, "kernels_tied", tally->tied);
@@ -85,6 +87,13 @@ static void emit_process(struct kp_emit *emit, const struct kp_process *process,
 	}
 	kp_emit_list_end(emit);
 	emit_windows(emit, process);
+	kp_emit_list_begin(emit, "counters");
+	for (size_t i = 0; i < process->counters_count; i++) {
+		kp_emit_map_begin(emit, NULL);
+		kp_document_counters(emit, &process->counters[i]);
+		kp_emit_map_end(emit);
+	}
+	kp_emit_list_end(emit);
 	emit_notes(emit, process);
 	kp_emit_map_end(emit);
 }

@@ -92,6 +92,31 @@ static void print_windows(FILE *file, const struct kp_process *process)
 	print_value(file, 2, "in_windows", kp_human_duration(inside_ns, DIGITS).text);
 }
 
+/* What was sampled; each metric on a line of its own, as CUPTI calls it. */
+static void print_metrics(FILE *file, const struct kp_counters_info *counters)
+{
+	struct kp_metric_line lines[KP_SAMPLE_VALUES];
+	size_t count = kp_metrics_parse(&counters->metrics, lines);
+
+	for (size_t i = 0; i < count; i++)
+		print_bytes(file, 4, "metric",
+			    (struct kp_text){lines[i].key, (size_t)(lines[i].unit - lines[i].key) +
+								   lines[i].unit_length});
+}
+
+static void print_counters(FILE *file, const struct kp_counters_info *counters)
+{
+	struct kp_counters_info plain = *counters;
+
+	plain.has &= ~(1ULL << KP_COUNTERS_metrics);
+	fputs("  Counters\n", file);
+#define FIELD(key, type, name) PRINT_FIELD(file, 4, &plain, COUNTERS, type, name)
+	KP_COUNTERS_FIELDS(FIELD)
+#undef FIELD
+	if (KP_HAS(counters, COUNTERS, metrics))
+		print_metrics(file, counters);
+}
+
 static void print_notes(FILE *file, const struct kp_process *process)
 {
 	for (size_t i = 0; i < process->note_count; i++) {
@@ -125,6 +150,10 @@ static void print_tally(FILE *file, int indent, const struct kp_tally *tally)
 	print_u64(file, indent, "kernels", tally->launches);
 	print_u64(file, indent, "memory_operations", tally->memops);
 	print_u64(file, indent, "nvtx_ranges", tally->ranges);
+	if (tally->samples)
+		print_u64(file, indent, "counter_samples", tally->samples);
+	if (tally->clocks)
+		print_u64(file, indent, "clock_readings", tally->clocks);
 	if (!tally->calls)
 		return;
 	print_u64(file, indent, "launch_calls", tally->calls);
@@ -156,6 +185,8 @@ static void print_process(FILE *file, const struct kp_process *process,
 	print_clocks(file, process);
 	for (size_t i = 0; i < process->device_count; i++)
 		print_device(file, &process->devices[i]);
+	for (size_t i = 0; i < process->counters_count; i++)
+		print_counters(file, &process->counters[i]);
 	print_notes(file, process);
 }
 

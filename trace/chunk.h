@@ -35,6 +35,9 @@
 	X(MEMOPS, 10, "columns of memory copies and sets")                                         \
 	X(RANGES, 11, "columns of NVTX ranges")                                                    \
 	X(WINDOW, 16, "fields of one window in which records were on")                             \
+	X(COUNTERS, 20, "fields of one session of hardware counters, or why there is none")        \
+	X(SAMPLES, 21, "columns of samples of hardware counters")                                  \
+	X(CLOCKS, 22, "columns of clocks, power and temperature")                                  \
 	X(HOST, 24, "columns of the program's calls that launched kernels")
 
 enum kp_chunk_kind {

@@ -15,7 +15,7 @@ static void end_column(struct kp_buffer *out, size_t begin)
 	kp_buffer_patch_u32(out, begin - 4, (uint32_t)(out->length - begin));
 }
 
-/* ---- memory operations, ranges and calls: every member in the same way ---- */
+/* ---- all but launches: every member in the same way ---- */
 
 struct member {
 	unsigned number;
@@ -28,15 +28,22 @@ struct member {
 	{number, offsetof(struct type, name), sizeof(((struct type *)0)->name), IS_END(name)},
 #define MEMOP_ROW(number, name) MEMBER(kp_memop, number, name)
 #define RANGE_ROW(number, name) MEMBER(kp_range, number, name)
+#define SAMPLE_ROW(number, name) MEMBER(kp_counter_sample, number, name)
+#define CLOCKS_ROW(number, name) MEMBER(kp_clocks, number, name)
 #define HOST_ROW(number, name) MEMBER(kp_host_call, number, name)
 
 static const struct member memop_members[] = {KP_MEMOP_COLUMNS(MEMOP_ROW)};
 static const struct member range_members[] = {KP_RANGE_COLUMNS(RANGE_ROW)};
+static const struct member sample_members[] = {KP_SAMPLE_COLUMNS(SAMPLE_ROW)};
+static const struct member clocks_members[] = {KP_CLOCKS_COLUMNS(CLOCKS_ROW)};
 static const struct member host_members[] = {KP_HOST_COLUMNS(HOST_ROW)};
 #define MEMBER_COUNT(members) (sizeof(members) / sizeof((members)[0]))
 
 _Static_assert(offsetof(struct kp_memop, start_ns) == 0, "from_start reads the first member");
 _Static_assert(offsetof(struct kp_range, start_ns) == 0, "from_start reads the first member");
+_Static_assert(offsetof(struct kp_counter_sample, begin_ns) == 0,
+	       "from_start reads the first member");
+_Static_assert(offsetof(struct kp_clocks, start_ns) == 0, "from_start reads the first member");
 _Static_assert(offsetof(struct kp_host_call, start_ns) == 0, "from_start reads the first member");
 
 static uint64_t load(const char *record, const struct member *member)
@@ -137,6 +144,19 @@ void kp_columns_put_ranges(const struct kp_range *ranges, size_t count, struct k
 		    out);
 }
 
+void kp_columns_put_samples(const struct kp_counter_sample *samples, size_t count,
+			    struct kp_buffer *out)
+{
+	put_members(samples, sizeof(*samples), count, sample_members, MEMBER_COUNT(sample_members),
+		    out);
+}
+
+void kp_columns_put_clocks(const struct kp_clocks *clocks, size_t count, struct kp_buffer *out)
+{
+	put_members(clocks, sizeof(*clocks), count, clocks_members, MEMBER_COUNT(clocks_members),
+		    out);
+}
+
 enum kp_status kp_columns_get_memops(struct kp_cursor *cursor, size_t count, struct kp_memop *out)
 {
 	return get_members(cursor, out, sizeof(*out), count, memop_members,
@@ -147,6 +167,19 @@ enum kp_status kp_columns_get_ranges(struct kp_cursor *cursor, size_t count, str
 {
 	return get_members(cursor, out, sizeof(*out), count, range_members,
 			   MEMBER_COUNT(range_members));
+}
+
+enum kp_status kp_columns_get_samples(struct kp_cursor *cursor, size_t count,
+				      struct kp_counter_sample *out)
+{
+	return get_members(cursor, out, sizeof(*out), count, sample_members,
+			   MEMBER_COUNT(sample_members));
+}
+
+enum kp_status kp_columns_get_clocks(struct kp_cursor *cursor, size_t count, struct kp_clocks *out)
+{
+	return get_members(cursor, out, sizeof(*out), count, clocks_members,
+			   MEMBER_COUNT(clocks_members));
 }
 
 void kp_columns_put_host(const struct kp_host_call *calls, size_t count, struct kp_buffer *out)

@@ -1,6 +1,6 @@
 /*
- * Batches of records to columns and back: the payloads of LAUNCHES, MEMOPS, RANGES and HOST
- * chunks.
+ * Batches of records to columns and back: the payloads of LAUNCHES, MEMOPS, RANGES, SAMPLES,
+ * CLOCKS and HOST chunks.
  *
  * A payload is a sequence of (varint column number, u32 length, bytes). A column that holds nothing
  * but zeros is left out; unknown columns are skipped. All arithmetic is modulo 2^64, so that every
@@ -26,8 +26,8 @@
 	X(GRAPH_NODE, 5, "graph node id - the lane's previous one, zigzag")                        \
 	X(GRAPH, 6, "graph id - the lane's previous one, zigzag")
 
-/* X(number, member): the columns of memory operations, ranges and calls: difference from the record
- * before, zigzag; `end_ns` is coded as the difference from the record's own start. */
+/* X(number, member): the columns of all others: difference from the record before, zigzag; `end_ns`
+ * is coded as the difference from the record's own start. */
 #define KP_MEMOP_COLUMNS(X)                                                                        \
 	X(1, start_ns)                                                                             \
 	X(2, end_ns)                                                                               \
@@ -46,6 +46,29 @@
 	X(4, domain)                                                                               \
 	X(5, name)                                                                                 \
 	X(6, depth)
+#define KP_SAMPLE_COLUMNS(X)                                                                       \
+	X(1, begin_ns)                                                                             \
+	X(2, end_ns)                                                                               \
+	X(3, session)                                                                              \
+	X(4, flags)                                                                                \
+	X(16, values[0])                                                                           \
+	X(17, values[1])                                                                           \
+	X(18, values[2])                                                                           \
+	X(19, values[3])                                                                           \
+	X(20, values[4])                                                                           \
+	X(21, values[5])                                                                           \
+	X(22, values[6])                                                                           \
+	X(23, values[7])
+#define KP_CLOCKS_COLUMNS(X)                                                                       \
+	X(1, start_ns)                                                                             \
+	X(2, end_ns)                                                                               \
+	X(3, device)                                                                               \
+	X(4, has)                                                                                  \
+	X(5, sm_mhz)                                                                               \
+	X(6, memory_mhz)                                                                           \
+	X(7, power_mw)                                                                             \
+	X(8, temperature_c)                                                                        \
+	X(9, throttle_reasons)
 
 #define KP_HOST_COLUMNS(X)                                                                         \
 	X(1, start_ns)                                                                             \
@@ -68,6 +91,9 @@ void kp_columns_put_launches(const struct kp_launch *launches, size_t count, str
 			     struct kp_buffer *out);
 void kp_columns_put_memops(const struct kp_memop *memops, size_t count, struct kp_buffer *out);
 void kp_columns_put_ranges(const struct kp_range *ranges, size_t count, struct kp_buffer *out);
+void kp_columns_put_samples(const struct kp_counter_sample *samples, size_t count,
+			    struct kp_buffer *out);
+void kp_columns_put_clocks(const struct kp_clocks *clocks, size_t count, struct kp_buffer *out);
 void kp_columns_put_host(const struct kp_host_call *calls, size_t count, struct kp_buffer *out);
 
 /* Decodes exactly `count` records into `out`. Errors: KP_CORRUPT (a configuration that `lanes` does
@@ -76,6 +102,9 @@ enum kp_status kp_columns_get_launches(struct kp_cursor *cursor, size_t count,
 				       struct kp_lanes *lanes, struct kp_launch *out);
 enum kp_status kp_columns_get_memops(struct kp_cursor *cursor, size_t count, struct kp_memop *out);
 enum kp_status kp_columns_get_ranges(struct kp_cursor *cursor, size_t count, struct kp_range *out);
+enum kp_status kp_columns_get_samples(struct kp_cursor *cursor, size_t count,
+				      struct kp_counter_sample *out);
+enum kp_status kp_columns_get_clocks(struct kp_cursor *cursor, size_t count, struct kp_clocks *out);
 enum kp_status kp_columns_get_host(struct kp_cursor *cursor, size_t count,
 				   struct kp_host_call *out);
 

@@ -19,6 +19,32 @@
 #define KP_RANGE_MAX_BYTES 1024
 #define KP_PATTERNS_MAX_BYTES 4096
 
+/*
+ * X(NAME, name, metrics, default_us, least_us, drain_ms): what may be sampled, as --counter-set has
+ * it: the number of metrics of trace/metrics.h, from the first on; the interval between samples, as
+ * it is unless asked for and as it is at least; and how often the hardware's buffer is drained.
+ *
+ * On an H200 CUPTI's work on a sample of memory took 8 µs; at the least interval its buffer would
+ * fill. With the tensor pipes the hardware fills it whatever the interval is: 300 µs a sample of
+ * all.
+ */
+#define KP_COUNTER_SETS(X)                                                                         \
+	X(MEMORY, memory, 2, 100, 20, 100)                                                         \
+	X(ALL, all, 5, 1000, 1000, 20)
+
+enum kp_counter_set {
+#define KP_COUNTER_SET_ROW(NAME, name, metrics, default_us, least_us, drain_ms)                    \
+	KP_COUNTER_SET_##NAME,
+	KP_COUNTER_SETS(KP_COUNTER_SET_ROW)
+#undef KP_COUNTER_SET_ROW
+};
+
+/* --counters: whether hardware counters are sampled. Auto: where they can be. */
+enum kp_counter_mode { KP_COUNTERS_AUTO, KP_COUNTERS_ON, KP_COUNTERS_OFF };
+/* What it is unless asked for, and its name. */
+#define KP_COUNTERS_DEFAULT KP_COUNTERS_OFF
+#define KP_COUNTERS_DEFAULT_NAME "off"
+
 #define KP_CONTROL_MAGIC 0x314c5443504bULL /* «KPCTL1» */
 
 enum kp_control_verb {

@@ -100,6 +100,31 @@
 	X(DUTY, 6, "--duty")                                                                       \
 	X(CLIENT, 7, "the program's own profiler")
 
+/*
+ * One session of sampling the hardware counters of one GPU, or why there is none. A later record of
+ * the same number adds to an earlier one: what is known only at the end comes then.
+ */
+#define KP_COUNTERS_FIELDS(F)                                                                      \
+	F(1, U64, number)            /* 0, 1, … among the sessions of the process */             \
+	F(2, U64, device)            /* CUDA ordinal in this process */                            \
+	F(3, TEXT, chip)             /* CUPTI's name of it, such as GH100 */                       \
+	F(4, TEXT, metrics)          /* what a sample holds, see metrics.h; absent: no samples */  \
+	F(5, U64, interval_ns)       /* between samples, where time triggers them */               \
+	F(6, U64, interval_cycles)   /* the same, where cycles of the system clock do */           \
+	F(7, TEXT, absent)           /* why there are no samples: one sentence with the remedy */  \
+	F(8, U64, owner_pid)         /* of these: another process of the recording samples it */   \
+	F(9, U64, begin_ns)          /* of the first sample that was kept */                       \
+	F(10, U64, end_ns)           /* of the last */                                             \
+	F(11, U64, samples)          /* kept */                                                    \
+	F(12, U64, samples_left_out) /* those from the start to the first trigger */               \
+	F(13, U64, samples_invalid)  /* with values or times that cannot be */                     \
+	F(14, U64, samples_unwritten)                                                              \
+	F(15, U64, gaps)          /* places where samples are missing between two others */        \
+	F(16, U64, overflows)     /* times that the hardware's buffer was full */                  \
+	F(17, U64, decode_cpu_ns) /* of the thread that decoded them */                            \
+	F(18, U64, start_cost_ns) /* how long the program waited for the start */                  \
+	F(19, U64, stop_cost_ns)  /* and for the end */
+
 #define KP_END_FIELDS(F)                                                                           \
 	F(1, U64, end_ns) /* on the trace's clock */                                               \
 	F(2, U64, forced) /* 1: kernels were still running; their records are untimed */           \

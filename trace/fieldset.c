@@ -29,6 +29,7 @@ struct kp_fieldset {
 #define COUNTS_ROW(key, type, name) {key, TYPE_##type, offsetof(struct kp_counts, name)},
 #define NOTE_ROW(key, type, name) {key, TYPE_##type, offsetof(struct kp_note, name)},
 #define WINDOW_ROW(key, type, name) {key, TYPE_##type, offsetof(struct kp_window_info, name)},
+#define COUNTERS_ROW(key, type, name) {key, TYPE_##type, offsetof(struct kp_counters_info, name)},
 #define END_ROW(key, type, name) {key, TYPE_##type, offsetof(struct kp_end, name)},
 
 LAYOUT(process, kp_process_info, KP_PROCESS_FIELDS(PROCESS_ROW));
@@ -37,6 +38,7 @@ LAYOUT(clock, kp_clock_info, KP_CLOCK_FIELDS(CLOCK_ROW));
 LAYOUT(counts, kp_counts, KP_COUNTS_FIELDS(COUNTS_ROW));
 LAYOUT(note, kp_note, KP_NOTE_FIELDS(NOTE_ROW));
 LAYOUT(window, kp_window_info, KP_WINDOW_FIELDS(WINDOW_ROW));
+LAYOUT(counters, kp_counters_info, KP_COUNTERS_FIELDS(COUNTERS_ROW));
 LAYOUT(end, kp_end, KP_END_FIELDS(END_ROW));
 
 static size_t varint_length(uint64_t value)
@@ -96,6 +98,7 @@ union any_record {
 	struct kp_counts counts;
 	struct kp_note note;
 	struct kp_window_info window;
+	struct kp_counters_info counters;
 	struct kp_end end;
 };
 

@@ -15,7 +15,8 @@
 struct kp_fieldset; /* the layout of one kind of record */
 
 extern const struct kp_fieldset kp_process_fieldset, kp_device_fieldset, kp_clock_fieldset,
-	kp_counts_fieldset, kp_note_fieldset, kp_window_fieldset, kp_end_fieldset;
+	kp_counts_fieldset, kp_note_fieldset, kp_window_fieldset, kp_counters_fieldset,
+	kp_end_fieldset;
 
 /* Appends every field that `record` (of the layout's struct) has. */
 void kp_fieldset_encode(const struct kp_fieldset *layout, const void *record,

@@ -1,6 +1,8 @@
-/* The list of programs that ran without kprof; see live.h. */
+/* The list of programs that ran without kprof, and who samples which GPU; see live.h. */
 #include "trace/live.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <string.h>
 
 /* Takes a free entry. Two processes that list one program at the same instant may take two. */
@@ -58,4 +60,49 @@ void kp_live_unlist(struct kp_live *live, enum kp_program_kind kind, const char 
 			return;
 		}
 	atomic_fetch_sub(&live->untraced_unlisted, 1);
+}
+
+/* ---- who samples which GPU ---- */
+
+/* The entry of a GPU, made if there is none; NULL: there is no room. */
+static struct kp_live_sampler *sampler_of(struct kp_live *live, uint64_t gpu)
+{
+	for (size_t i = 0; i < KP_LIVE_GPUS; i++) {
+		struct kp_live_sampler *sampler = &live->samplers[i];
+		uint64_t found = 0;
+
+		if (atomic_compare_exchange_strong(&sampler->gpu, &found, gpu) || found == gpu)
+			return sampler;
+	}
+	return NULL;
+}
+
+static bool is_alive(uint32_t pid)
+{
+	int error = errno;
+	bool alive = kill((pid_t)pid, 0) == 0 || errno != ESRCH;
+
+	errno = error;
+	return alive;
+}
+
+uint32_t kp_live_claim(struct kp_live *live, uint64_t gpu, uint32_t pid)
+{
+	struct kp_live_sampler *sampler = sampler_of(live, gpu);
+	uint32_t owner = 0;
+
+	while (sampler && !atomic_compare_exchange_strong(&sampler->pid, &owner, pid)) {
+		if (owner == pid || is_alive(owner))
+			return owner;
+		/* It was killed: its place is taken over, unless another has been faster. */
+	}
+	return sampler ? pid : 0;
+}
+
+void kp_live_release(struct kp_live *live, uint64_t gpu, uint32_t pid)
+{
+	struct kp_live_sampler *sampler = sampler_of(live, gpu);
+
+	if (sampler)
+		atomic_compare_exchange_strong(&sampler->pid, &pid, 0);
 }

@@ -10,6 +10,9 @@
  *
  * Programs that were started and that kprof cannot see into stand in a list of their own, one entry
  * a program file and kind, so that a script that starts thousands of them takes no slot.
+ *
+ * The hardware counters of a GPU have one reader at a time. Which process of the recording that is
+ * stands here too.
  */
 #ifndef KP_TRACE_LIVE_H
 #define KP_TRACE_LIVE_H
@@ -20,11 +23,12 @@
 
 #include "trace/program.h"
 
-#define KP_LIVE_MAGIC 0x324556494c50524bULL /* "KRPLIVE2" */
+#define KP_LIVE_MAGIC 0x334556494c50524bULL /* "KRPLIVE3" */
 #define KP_LIVE_SLOTS 2048
 #define KP_LIVE_MESSAGE_BYTES 384
 #define KP_LIVE_UNTRACED 128
 #define KP_LIVE_PROGRAM_BYTES 480
+#define KP_LIVE_GPUS 64
 
 enum kp_live_state {
 	KP_LIVE_FREE = 0,
@@ -63,6 +67,13 @@ struct kp_live_untraced {
 	char program[KP_LIVE_PROGRAM_BYTES]; /* the file that was started, perhaps cut */
 };
 
+/* A GPU whose hardware counters are, or were, sampled. */
+struct kp_live_sampler {
+	_Atomic uint64_t gpu; /* hash of its identity; 0: free */
+	_Atomic uint32_t pid; /* of the process that samples it; 0: none does now */
+	uint32_t reserved;
+};
+
 struct kp_live {
 	uint64_t magic;
 	_Atomic uint32_t slots_taken; /* may exceed KP_LIVE_SLOTS: then some processes have none */
@@ -70,6 +81,7 @@ struct kp_live {
 	uint32_t reserved[12];
 	struct kp_live_slot slots[KP_LIVE_SLOTS];
 	struct kp_live_untraced untraced[KP_LIVE_UNTRACED];
+	struct kp_live_sampler samplers[KP_LIVE_GPUS];
 };
 
 /*
@@ -94,6 +106,15 @@ _Static_assert(sizeof(struct kp_live_untraced) == 512, "entries are 512 bytes");
  */
 void kp_live_list(struct kp_live *live, enum kp_program_kind kind, const char *program,
 		  uint32_t pid, uint32_t parent_pid);
+/*
+ * Makes a process the one that samples a GPU (`gpu` is not 0). Returns its pid, or that of another
+ * which does so and is alive; 0: there is no room, so nobody knows. Any number of processes at
+ * once.
+ */
+uint32_t kp_live_claim(struct kp_live *live, uint64_t gpu, uint32_t pid);
+/* It does so no more. */
+void kp_live_release(struct kp_live *live, uint64_t gpu, uint32_t pid);
+
 /* Takes one start back. Async-signal-safe. */
 void kp_live_unlist(struct kp_live *live, enum kp_program_kind kind, const char *program);
 

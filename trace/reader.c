@@ -40,7 +40,7 @@ struct kp_reader {
 static bool is_batch(uint8_t kind)
 {
 	return kind == KP_CHUNK_LAUNCHES || kind == KP_CHUNK_MEMOPS || kind == KP_CHUNK_RANGES ||
-	       kind == KP_CHUNK_HOST;
+	       kind == KP_CHUNK_SAMPLES || kind == KP_CHUNK_CLOCKS || kind == KP_CHUNK_HOST;
 }
 
 static bool is_known(uint8_t kind)
@@ -340,6 +340,16 @@ static bool names_known(const struct kp_range *ranges, size_t count,
 	return true;
 }
 
+/* Whether all are of one session that the process has. */
+static bool session_known(const struct kp_counter_sample *samples, size_t count,
+			  const struct kp_process *process)
+{
+	for (size_t i = 1; i < count; i++)
+		if (samples[i].session != samples[0].session)
+			return false;
+	return count == 0 || kp_process_counters(process, samples[0].session);
+}
+
 /* Makes room for a batch of `count` records of `stride` bytes. */
 static bool reserve_records(struct kp_reader *reader, size_t count, size_t stride)
 {
@@ -356,49 +366,82 @@ static bool reserve_records(struct kp_reader *reader, size_t count, size_t strid
 	return true;
 }
 
+static const size_t strides[] = {
+	[KP_CHUNK_LAUNCHES] = sizeof(struct kp_launch),
+	[KP_CHUNK_MEMOPS] = sizeof(struct kp_memop),
+	[KP_CHUNK_RANGES] = sizeof(struct kp_range),
+	[KP_CHUNK_SAMPLES] = sizeof(struct kp_counter_sample),
+	[KP_CHUNK_CLOCKS] = sizeof(struct kp_clocks),
+	[KP_CHUNK_HOST] = sizeof(struct kp_host_call),
+};
+
+/* Decodes the records of a chunk for which there is room. */
+static enum kp_status decode_records(struct kp_reader *reader, const struct kp_chunk_header *header,
+				     struct kp_process_tables *process, struct kp_cursor *payload,
+				     struct kp_event *out)
+{
+	size_t count = header->record_count;
+
+	switch ((enum kp_chunk_kind)header->kind) {
+	case KP_CHUNK_LAUNCHES:
+		out->kind = KP_EVENT_LAUNCHES;
+		out->launches = reader->records;
+		return kp_columns_get_launches(payload, count, &process->lanes, reader->records);
+	case KP_CHUNK_MEMOPS:
+		out->kind = KP_EVENT_MEMOPS;
+		out->memops = reader->records;
+		return kp_columns_get_memops(payload, count, reader->records);
+	case KP_CHUNK_RANGES:
+		out->kind = KP_EVENT_RANGES;
+		out->ranges = reader->records;
+		return kp_columns_get_ranges(payload, count, reader->records);
+	case KP_CHUNK_SAMPLES:
+		out->kind = KP_EVENT_SAMPLES;
+		out->samples = reader->records;
+		return kp_columns_get_samples(payload, count, reader->records);
+	case KP_CHUNK_HOST:
+		out->kind = KP_EVENT_HOST;
+		out->calls = reader->records;
+		return kp_columns_get_host(payload, count, reader->records);
+	default:
+		out->kind = KP_EVENT_CLOCKS;
+		out->clocks = reader->records;
+		return kp_columns_get_clocks(payload, count, reader->records);
+	}
+}
+
+/* Whether a decoded batch keeps what reader.h promises. */
+static bool is_sound(const struct kp_event *event, const struct kp_chunk_header *header)
+{
+	size_t stride = strides[header->kind];
+	const void *records = event->launches; /* of whichever kind */
+
+	if (event->kind == KP_EVENT_RANGES) {
+		if (!names_known(event->ranges, event->count, event->process))
+			return false;
+	} else if (!in_order(records, event->count, stride)) {
+		return false;
+	}
+	if (event->kind == KP_EVENT_SAMPLES &&
+	    !session_known(event->samples, event->count, event->process))
+		return false;
+	return keeps_promise(records, event->count, stride, header->first_ns);
+}
+
 static enum kp_status decode(struct kp_reader *reader, const struct kp_chunk_header *header,
 			     struct kp_process_tables *process, struct kp_cursor *payload,
 			     struct kp_event *out)
 {
-	static const size_t strides[] = {
-		[KP_CHUNK_LAUNCHES] = sizeof(struct kp_launch),
-		[KP_CHUNK_MEMOPS] = sizeof(struct kp_memop),
-		[KP_CHUNK_RANGES] = sizeof(struct kp_range),
-		[KP_CHUNK_HOST] = sizeof(struct kp_host_call),
-	};
-	size_t count = header->record_count, stride = strides[header->kind];
 	enum kp_status status;
-	bool sound;
 
-	if (!reserve_records(reader, count, stride))
+	if (!reserve_records(reader, header->record_count, strides[header->kind]))
 		return KP_NO_MEMORY;
-	if (header->kind == KP_CHUNK_LAUNCHES) {
-		out->kind = KP_EVENT_LAUNCHES;
-		out->launches = reader->records;
-		status = kp_columns_get_launches(payload, count, &process->lanes, reader->records);
-		sound = status == KP_OK && in_order(reader->records, count, stride);
-	} else if (header->kind == KP_CHUNK_MEMOPS) {
-		out->kind = KP_EVENT_MEMOPS;
-		out->memops = reader->records;
-		status = kp_columns_get_memops(payload, count, reader->records);
-		sound = status == KP_OK && in_order(reader->records, count, stride);
-	} else if (header->kind == KP_CHUNK_HOST) {
-		out->kind = KP_EVENT_HOST;
-		out->calls = reader->records;
-		status = kp_columns_get_host(payload, count, reader->records);
-		sound = status == KP_OK && in_order(reader->records, count, stride);
-	} else {
-		out->kind = KP_EVENT_RANGES;
-		out->ranges = reader->records;
-		status = kp_columns_get_ranges(payload, count, reader->records);
-		sound = status == KP_OK && names_known(reader->records, count, &process->view);
-	}
+	status = decode_records(reader, header, process, payload, out);
 	if (status != KP_OK)
 		return status;
-	sound = sound && keeps_promise(reader->records, count, stride, header->first_ns);
 	out->process = &process->view;
-	out->count = count;
-	return sound ? KP_OK : KP_CORRUPT;
+	out->count = header->record_count;
+	return is_sound(out, header) ? KP_OK : KP_CORRUPT;
 }
 
 enum kp_status kp_reader_next(struct kp_reader *reader, struct kp_event *out)

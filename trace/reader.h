@@ -2,9 +2,10 @@
  * Reads a trace: one or several processes, from one or several files, in bounded memory.
  *
  * Opening scans the chunk headers (64 bytes each) into an index. Next come the descriptive records
- * of every process, which fill its tables; then batches of launches, memory operations, ranges and
- * calls, a chunk at a time, in order of each chunk's first start. Damaged parts are skipped and
- * counted, never trusted: see kp_reader_damage. No function here prints or exits. Not thread-safe.
+ * of every process, which fill its tables; then batches of launches, memory operations, ranges,
+ * samples, clocks and calls, a chunk at a time, in order of each chunk's first start. Damaged parts
+ * are skipped and counted, never trusted: see kp_reader_damage. No function here prints or exits.
+ * Not thread-safe.
  */
 #ifndef KP_TRACE_READER_H
 #define KP_TRACE_READER_H
@@ -36,15 +37,24 @@ struct kp_process {
 	const struct kp_window_info
 		*windows;    /* in order of begin_ns; all have begin_ns and end_ns */
 	size_t window_count; /* 0: recorded from start to end */
+	const struct kp_counters_info *counters; /* sessions of counters, in no order */
+	size_t counters_count;
 	uint64_t promised_launches, promised_host_calls; /* by the headers of readable chunks */
 	uint64_t missing_chunks;                         /* gaps in its numbering */
 };
 
-enum kp_event_kind { KP_EVENT_LAUNCHES, KP_EVENT_MEMOPS, KP_EVENT_RANGES, KP_EVENT_HOST };
+enum kp_event_kind {
+	KP_EVENT_LAUNCHES,
+	KP_EVENT_MEMOPS,
+	KP_EVENT_RANGES,
+	KP_EVENT_SAMPLES,
+	KP_EVENT_CLOCKS,
+	KP_EVENT_HOST
+};
 
 /*
- * One batch. Launches, memory operations and calls are in order of their raw start_ns within it. No
- * later batch has a valid start before watermark_ns (UINT64_MAX: this is the last).
+ * One batch. All but ranges are in order of their raw start_ns within it. No later
+ * batch has a valid start before watermark_ns (UINT64_MAX: this is the last).
  */
 struct kp_event {
 	enum kp_event_kind kind;
@@ -54,6 +64,9 @@ struct kp_event {
 		const struct kp_launch *launches; /* config < process->config_count, always */
 		const struct kp_memop *memops;
 		const struct kp_range *ranges; /* domain, name < process->string_count, always */
+		const struct kp_counter_sample
+			*samples; /* of one session, which is known, always */
+		const struct kp_clocks *clocks;
 		const struct kp_host_call *calls;
 	};
 	uint64_t watermark_ns;
@@ -96,5 +109,8 @@ uint64_t kp_reader_bytes(const struct kp_reader *reader);
 
 /* The bytes of an interned string; «(lost name)» where its number is not in the table. */
 struct kp_text kp_process_string(const struct kp_process *process, uint32_t number);
+/* The session of that number; NULL: there is none. */
+const struct kp_counters_info *kp_process_counters(const struct kp_process *process,
+						   uint64_t number);
 
 #endif

@@ -1,5 +1,6 @@
 /*
  * What a trace says, in memory: the records that the collector writes and the reader delivers.
+ * Those that come in batches stand in batches.h, the others here.
  *
  * Times are nanoseconds on the trace's clock: CLOCK_MONOTONIC of the host that wrote them, onto
  * which CUPTI maps the GPU's own clock. Records that describe something (process, device, …) are
@@ -13,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "trace/batches.h"
 #include "trace/fields.h"
 #include "trace/times.h"
 
@@ -32,6 +34,7 @@ struct kp_text {
 #define KP_BIT_COUNTS(key, type, name) KP_COUNTS_##name,
 #define KP_BIT_NOTE(key, type, name) KP_NOTE_##name,
 #define KP_BIT_WINDOW(key, type, name) KP_WINDOW_##name,
+#define KP_BIT_COUNTERS(key, type, name) KP_COUNTERS_##name,
 #define KP_BIT_END(key, type, name) KP_END_##name,
 enum kp_process_field { KP_PROCESS_FIELDS(KP_BIT_PROCESS) KP_PROCESS_FIELD_COUNT };
 enum kp_device_field { KP_DEVICE_FIELDS(KP_BIT_DEVICE) KP_DEVICE_FIELD_COUNT };
@@ -39,6 +42,7 @@ enum kp_clock_field { KP_CLOCK_FIELDS(KP_BIT_CLOCK) KP_CLOCK_FIELD_COUNT };
 enum kp_counts_field { KP_COUNTS_FIELDS(KP_BIT_COUNTS) KP_COUNTS_FIELD_COUNT };
 enum kp_note_field { KP_NOTE_FIELDS(KP_BIT_NOTE) KP_NOTE_FIELD_COUNT };
 enum kp_window_field { KP_WINDOW_FIELDS(KP_BIT_WINDOW) KP_WINDOW_FIELD_COUNT };
+enum kp_counters_field { KP_COUNTERS_FIELDS(KP_BIT_COUNTERS) KP_COUNTERS_FIELD_COUNT };
 enum kp_end_field { KP_END_FIELDS(KP_BIT_END) KP_END_FIELD_COUNT };
 
 struct kp_process_info {
@@ -65,6 +69,10 @@ struct kp_window_info {
 	uint64_t has;
 	KP_WINDOW_FIELDS(KP_MEMBER)
 };
+struct kp_counters_info {
+	uint64_t has;
+	KP_COUNTERS_FIELDS(KP_MEMBER)
+};
 struct kp_end {
 	uint64_t has;
 	KP_END_FIELDS(KP_MEMBER)
@@ -89,62 +97,5 @@ enum kp_end_way {
 };
 
 enum kp_note_level { KP_NOTE_INFO = 0, KP_NOTE_WARNING = 1, KP_NOTE_ERROR = 2 };
-
-/*
- * Everything about a launch that repeats from one to the next, interned: a launch record carries
- * the number of one of these. `name` is the number of an interned string (the mangled name).
- */
-struct kp_launch_config {
-	uint32_t name;
-	uint32_t device, context, stream;
-	uint32_t grid[3];    /* blocks */
-	uint32_t block[3];   /* threads */
-	uint32_t cluster[3]; /* blocks; 0 where there are no clusters */
-	uint32_t registers;  /* a thread */
-	uint32_t static_shared_bytes, dynamic_shared_bytes; /* a block */
-	uint32_t local_bytes;                               /* a thread */
-	uint32_t launch_type; /* 0 regular, 1 cooperative, 2 cooperative multi-device, 3 CDP */
-};
-
-/* One execution of a kernel. Raw times: judge them with kp_time_quality. */
-struct kp_launch {
-	uint64_t start_ns, end_ns;
-	uint64_t graph_node;  /* CUPTI's graph node id; 0: not launched by a graph */
-	uint32_t config;      /* number of a kp_launch_config of the same process */
-	uint32_t correlation; /* CUPTI's correlation id: one an API call; 0: unknown */
-	uint32_t graph;       /* CUPTI's graph id; 0: not launched by a graph */
-};
-
-enum kp_memop_kind {
-	KP_MEMOP_OTHER,
-	KP_MEMOP_HOST_TO_DEVICE,
-	KP_MEMOP_DEVICE_TO_HOST,
-	KP_MEMOP_DEVICE_TO_DEVICE,
-	KP_MEMOP_HOST_TO_HOST,
-	KP_MEMOP_PEER_TO_PEER,
-	KP_MEMOP_SET,
-	KP_MEMOP_KIND_COUNT
-};
-
-/* One memory copy or set. */
-struct kp_memop {
-	uint64_t start_ns, end_ns;
-	uint64_t bytes;
-	uint64_t graph_node;
-	uint32_t kind; /* enum kp_memop_kind */
-	uint32_t device, context, stream;
-	uint32_t correlation;
-	uint32_t flags; /* bit 0: asynchronous */
-};
-
-/* One closed NVTX range of one thread and domain. */
-struct kp_range {
-	uint64_t start_ns, end_ns;
-	uint32_t thread; /* system thread id */
-	uint32_t domain; /* interned string; the default domain is the empty string */
-	uint32_t name;   /* interned string */
-	uint32_t depth;  /* 0: outermost of its thread and domain; ranges of start/end pairs:
-			    UINT32_MAX */
-};
 
 #endif

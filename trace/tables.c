@@ -11,6 +11,8 @@
 #define PROCESS_OVERHEAD_BYTES 128
 /* So many entries of a table may be missing in front of a chunk: more than a chunk can hold. */
 #define MAX_MISSING KP_CHUNK_MAX_RECORDS
+/* So many sessions of counters may a process have: they are looked up one by one. */
+#define MAX_SESSIONS 4096
 
 static const struct kp_text lost_name = {"(lost name)", sizeof("(lost name)") - 1};
 
@@ -31,6 +33,7 @@ void kp_tables_fini(struct kp_tables *tables)
 		free(process->configs);
 		free(process->notes);
 		free(process->windows);
+		free(process->counters);
 		kp_lanes_fini(&process->lanes);
 		free(process);
 	}
@@ -290,6 +293,35 @@ static enum kp_status add_window(struct kp_tables *tables, struct kp_process_tab
 	return KP_OK;
 }
 
+/* A session adds to the one of its number. Samples refer to it, so that it has to have one. */
+static enum kp_status add_counters(struct kp_tables *tables, struct kp_process_tables *process,
+				   struct kp_cursor *payload)
+{
+	struct kp_process *view = &process->view;
+	struct kp_counters_info added = {0};
+	struct kp_cursor again = *payload;
+	enum kp_status status = decode(tables, &kp_counters_fieldset, payload, &added);
+	size_t at = 0;
+
+	if (status != KP_OK)
+		return status;
+	if (!KP_HAS(&added, COUNTERS, number))
+		return KP_CORRUPT;
+	while (at < view->counters_count && process->counters[at].number != added.number)
+		at++;
+	if (at < view->counters_count)
+		return decode(tables, &kp_counters_fieldset, &again, &process->counters[at]);
+	if (at == MAX_SESSIONS || !spend(tables, sizeof(added)))
+		return KP_CORRUPT;
+	if (!kp_vector_grow((void **)&process->counters, at, &process->counters_capacity,
+			    sizeof(added)))
+		return KP_NO_MEMORY;
+	process->counters[at] = added;
+	view->counters = process->counters;
+	view->counters_count = at + 1;
+	return KP_OK;
+}
+
 static enum kp_status add_clock(struct kp_tables *tables, struct kp_process_tables *process,
 				struct kp_cursor *payload)
 {
@@ -339,6 +371,8 @@ enum kp_status kp_tables_add(struct kp_tables *tables, const struct kp_chunk_hea
 		return add_note(tables, process, payload);
 	case KP_CHUNK_WINDOW:
 		return add_window(tables, process, payload);
+	case KP_CHUNK_COUNTERS:
+		return add_counters(tables, process, payload);
 	case KP_CHUNK_END:
 		return set_end(tables, process, payload);
 	case KP_CHUNK_STRINGS:
@@ -348,6 +382,8 @@ enum kp_status kp_tables_add(struct kp_tables *tables, const struct kp_chunk_hea
 	case KP_CHUNK_LAUNCHES:
 	case KP_CHUNK_MEMOPS:
 	case KP_CHUNK_RANGES:
+	case KP_CHUNK_SAMPLES:
+	case KP_CHUNK_CLOCKS:
 	case KP_CHUNK_HOST:
 		break;
 	}
@@ -357,4 +393,13 @@ enum kp_status kp_tables_add(struct kp_tables *tables, const struct kp_chunk_hea
 struct kp_text kp_process_string(const struct kp_process *process, uint32_t number)
 {
 	return number < process->string_count ? process->strings[number] : lost_name;
+}
+
+const struct kp_counters_info *kp_process_counters(const struct kp_process *process,
+						   uint64_t number)
+{
+	for (size_t i = 0; i < process->counters_count; i++)
+		if (process->counters[i].number == number)
+			return &process->counters[i];
+	return NULL;
 }

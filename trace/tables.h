@@ -19,7 +19,9 @@ struct kp_process_tables {
 	struct kp_launch_config *configs;
 	struct kp_note *notes;
 	struct kp_window_info *windows;
+	struct kp_counters_info *counters;
 	size_t device_capacity, string_capacity, config_capacity, note_capacity, window_capacity;
+	size_t counters_capacity;
 	struct kp_lanes lanes;
 	uint64_t numbered_chunks; /* seen */
 	uint64_t next_sequence;   /* largest seen + 1 */

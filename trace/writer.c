@@ -22,6 +22,8 @@
 #define LAUNCHES_PER_CHUNK 16384
 #define MEMOPS_PER_CHUNK 4096
 #define RANGES_PER_CHUNK 4096
+#define CLOCKS_PER_CHUNK 64
+#define SAMPLES_PER_CHUNK 16384
 #define HOST_PER_CHUNK 16384
 #define TABLE_BYTES_PER_CHUNK (1U << 20)
 #define ZSTD_LEVEL 3
@@ -58,8 +60,9 @@ struct kp_writer {
 	struct kp_launch *launches;
 	struct kp_memop *memops;
 	struct kp_range *ranges;
+	struct kp_clocks clocks[CLOCKS_PER_CHUNK];
 	struct kp_host_call *host; /* NULL until there is one */
-	size_t launch_count, memop_count, range_count, host_count;
+	size_t launch_count, memop_count, range_count, clocks_count, host_count;
 	struct kp_buffer payload, sealed;
 	ZSTD_CCtx *compressor;
 	struct kp_writer_loss loss;
@@ -267,7 +270,7 @@ enum kp_status kp_writer_config(struct kp_writer *writer, const struct kp_launch
 	return status;
 }
 
-/* ---- launches, memory operations, ranges, calls ---- */
+/* ---- launches, memory operations, ranges, clocks, samples, calls ---- */
 
 #define START_OF(record) (*(const uint64_t *)(record))
 
@@ -313,6 +316,8 @@ static void put_columns(struct kp_writer *writer, enum kp_chunk_kind kind, size_
 		kp_columns_put_memops(writer->memops, count, &writer->payload);
 	else if (kind == KP_CHUNK_RANGES)
 		kp_columns_put_ranges(writer->ranges, count, &writer->payload);
+	else if (kind == KP_CHUNK_CLOCKS)
+		kp_columns_put_clocks(writer->clocks, count, &writer->payload);
 	else
 		kp_columns_put_host(writer->host, count, &writer->payload);
 }
@@ -359,6 +364,12 @@ static enum kp_status flush_ranges(struct kp_writer *writer)
 			   &writer->range_count, &writer->loss.ranges);
 }
 
+static enum kp_status flush_clocks(struct kp_writer *writer)
+{
+	return flush_batch(writer, KP_CHUNK_CLOCKS, writer->clocks, sizeof(*writer->clocks),
+			   &writer->clocks_count, &writer->loss.clocks);
+}
+
 static enum kp_status flush_host(struct kp_writer *writer)
 {
 	return flush_batch(writer, KP_CHUNK_HOST, writer->host, sizeof(*writer->host),
@@ -388,6 +399,42 @@ enum kp_status kp_writer_range(struct kp_writer *writer, const struct kp_range *
 	return writer->range_count == RANGES_PER_CHUNK ? flush_ranges(writer) : KP_OK;
 }
 
+enum kp_status kp_writer_clocks(struct kp_writer *writer, const struct kp_clocks *clocks)
+{
+	writer->clocks[writer->clocks_count++] = *clocks;
+	return writer->clocks_count == CLOCKS_PER_CHUNK ? flush_clocks(writer) : KP_OK;
+}
+
+static enum kp_status put_samples(struct kp_writer *writer, const struct kp_counter_sample *samples,
+				  size_t count)
+{
+	uint64_t first_ns, last_ns;
+
+	span_of(samples, count, sizeof(*samples), &first_ns, &last_ns);
+	kp_buffer_clear(&writer->payload);
+	kp_columns_put_samples(samples, count, &writer->payload);
+	return put_chunk(writer, KP_CHUNK_SAMPLES, count, first_ns, last_ns);
+}
+
+enum kp_status kp_writer_samples(struct kp_writer *writer, const struct kp_counter_sample *samples,
+				 size_t count)
+{
+	enum kp_status first = KP_OK;
+
+	while (count) {
+		size_t part = count < SAMPLES_PER_CHUNK ? count : SAMPLES_PER_CHUNK;
+		enum kp_status status = put_samples(writer, samples, part);
+
+		if (status != KP_OK)
+			writer->loss.samples += part;
+		if (first == KP_OK)
+			first = status;
+		samples += part;
+		count -= part;
+	}
+	return first;
+}
+
 enum kp_status kp_writer_host(struct kp_writer *writer, const struct kp_host_call *call)
 {
 	if (!writer->host)
@@ -403,7 +450,8 @@ enum kp_status kp_writer_host(struct kp_writer *writer, const struct kp_host_cal
 enum kp_status kp_writer_flush(struct kp_writer *writer)
 {
 	const enum kp_status results[] = {flush_launches(writer), flush_memops(writer),
-					  flush_ranges(writer), flush_host(writer)};
+					  flush_ranges(writer), flush_clocks(writer),
+					  flush_host(writer)};
 
 	for (size_t i = 0; i < sizeof(results) / sizeof(results[0]); i++)
 		if (results[i] != KP_OK)
@@ -447,6 +495,11 @@ enum kp_status kp_writer_note(struct kp_writer *writer, enum kp_note_level level
 enum kp_status kp_writer_window(struct kp_writer *writer, const struct kp_window_info *window)
 {
 	return put_fields(writer, KP_CHUNK_WINDOW, &kp_window_fieldset, window);
+}
+
+enum kp_status kp_writer_counters(struct kp_writer *writer, const struct kp_counters_info *counters)
+{
+	return put_fields(writer, KP_CHUNK_COUNTERS, &kp_counters_fieldset, counters);
 }
 
 enum kp_status kp_writer_end(struct kp_writer *writer, const struct kp_end *end)

@@ -22,7 +22,7 @@ struct kp_writer;
 
 /* What could not be written, because the file could not take it. */
 struct kp_writer_loss {
-	uint64_t launches, memops, ranges, host_calls;
+	uint64_t launches, memops, ranges, samples, clocks, host_calls;
 	int first_errno; /* 0: no write failed */
 };
 
@@ -55,6 +55,14 @@ enum kp_status kp_writer_memop(struct kp_writer *writer, const struct kp_memop *
 enum kp_status kp_writer_range(struct kp_writer *writer, const struct kp_range *range);
 enum kp_status kp_writer_host(struct kp_writer *writer, const struct kp_host_call *call);
 
+enum kp_status kp_writer_clocks(struct kp_writer *writer, const struct kp_clocks *clocks);
+/*
+ * Writes samples of one session, in order of begin_ns, at once; the session's record has been
+ * written. Errors: KP_NO_MEMORY, KP_IO (those that are lost are counted).
+ */
+enum kp_status kp_writer_samples(struct kp_writer *writer, const struct kp_counter_sample *samples,
+				 size_t count);
+
 /* Write one descriptive record at once, as a chunk of its own. Errors: KP_NO_MEMORY, KP_IO. */
 enum kp_status kp_writer_process(struct kp_writer *writer, const struct kp_process_info *info);
 enum kp_status kp_writer_device(struct kp_writer *writer, const struct kp_device_info *info);
@@ -62,6 +70,8 @@ enum kp_status kp_writer_clock(struct kp_writer *writer, const struct kp_clock_i
 enum kp_status kp_writer_counts(struct kp_writer *writer, const struct kp_counts *counts);
 enum kp_status kp_writer_note(struct kp_writer *writer, enum kp_note_level level, const char *text);
 enum kp_status kp_writer_window(struct kp_writer *writer, const struct kp_window_info *window);
+enum kp_status kp_writer_counters(struct kp_writer *writer,
+				  const struct kp_counters_info *counters);
 enum kp_status kp_writer_end(struct kp_writer *writer, const struct kp_end *end);
 
 /* Write all that is buffered. Errors: KP_IO. */

@@ -17,7 +17,7 @@
 
 /* What one walk through a trace delivered. Two walks must deliver the same. */
 struct walk {
-	uint64_t launches, memops, ranges, calls, batches, checksum;
+	uint64_t launches, memops, ranges, calls, samples, clocks, batches, checksum;
 };
 
 static void mix(struct walk *walk, uint64_t value)
@@ -63,6 +63,30 @@ static void check_ranges(const struct kp_event *event, struct walk *walk)
 	walk->ranges += event->count;
 }
 
+static void check_samples(const struct kp_event *event, uint64_t floor_ns, struct walk *walk)
+{
+	const struct kp_counter_sample *samples = event->samples;
+
+	for (size_t i = 0; i < event->count; i++) {
+		REQUIRE(samples[i].session == samples[0].session);
+		REQUIRE(i == 0 || samples[i - 1].begin_ns <= samples[i].begin_ns);
+		if (kp_time_quality(samples[i].begin_ns, samples[i].end_ns) == KP_TIME_VALID)
+			REQUIRE(samples[i].begin_ns >= floor_ns);
+		mix(walk, samples[i].begin_ns ^ samples[i].values[KP_SAMPLE_VALUES - 1]);
+	}
+	REQUIRE(event->count == 0 || kp_process_counters(event->process, samples[0].session));
+	walk->samples += event->count;
+}
+
+static void check_clocks(const struct kp_event *event, struct walk *walk)
+{
+	for (size_t i = 0; i < event->count; i++) {
+		REQUIRE(i == 0 || event->clocks[i - 1].start_ns <= event->clocks[i].start_ns);
+		mix(walk, event->clocks[i].throttle_reasons ^ event->clocks[i].has);
+	}
+	walk->clocks += event->count;
+}
+
 static void check_calls(const struct kp_event *event, uint64_t floor_ns, struct walk *walk)
 {
 	const struct kp_host_call *calls = event->calls;
@@ -88,6 +112,12 @@ static void check_event(const struct kp_event *event, uint64_t *floor_ns, struct
 		break;
 	case KP_EVENT_RANGES:
 		check_ranges(event, walk);
+		break;
+	case KP_EVENT_SAMPLES:
+		check_samples(event, *floor_ns, walk);
+		break;
+	case KP_EVENT_CLOCKS:
+		check_clocks(event, walk);
 		break;
 	case KP_EVENT_HOST:
 		check_calls(event, *floor_ns, walk);
@@ -130,6 +160,14 @@ static void check_process(const struct kp_process *process, size_t index)
 	for (size_t i = 0; i < process->note_count; i++)
 		if (KP_HAS(&process->notes[i], NOTE, text))
 			check_text(process->notes[i].text);
+	for (size_t i = 0; i < process->counters_count; i++) {
+		const struct kp_counters_info *counters = &process->counters[i];
+		struct kp_metric_line lines[KP_SAMPLE_VALUES];
+
+		REQUIRE(kp_process_counters(process, counters->number) == counters);
+		if (KP_HAS(counters, COUNTERS, metrics))
+			REQUIRE(kp_metrics_parse(&counters->metrics, lines) <= KP_SAMPLE_VALUES);
+	}
 	if (KP_HAS(&process->info, PROCESS, command))
 		check_text(process->info.command);
 }

@@ -87,6 +87,7 @@ static void launch(struct seed *seed, uint32_t config, uint64_t start_ns, uint64
 #define FILL_CLOCK(key, type, name) FILL_##type(&clock, CLOCK, key, name)
 #define FILL_COUNTS(key, type, name) FILL_##type(&counts, COUNTS, key, name)
 #define FILL_WINDOW(key, type, name) FILL_##type(&window, WINDOW, key, name)
+#define FILL_COUNTERS(key, type, name) FILL_##type(&counters, COUNTERS, key, name)
 #define FILL_END(key, type, name) FILL_##type(&end, END, key, name)
 
 static void describe(struct seed *seed)
@@ -96,6 +97,7 @@ static void describe(struct seed *seed)
 	struct kp_clock_info clock = {0};
 	struct kp_counts counts = {0};
 	struct kp_window_info window = {0};
+	struct kp_counters_info counters = {0};
 	struct kp_end end = {0};
 
 	KP_PROCESS_FIELDS(FILL_PROCESS)
@@ -103,6 +105,7 @@ static void describe(struct seed *seed)
 	KP_CLOCK_FIELDS(FILL_CLOCK)
 	KP_COUNTS_FIELDS(FILL_COUNTS)
 	KP_WINDOW_FIELDS(FILL_WINDOW)
+	KP_COUNTERS_FIELDS(FILL_COUNTERS)
 	KP_END_FIELDS(FILL_END)
 	CHECK(kp_writer_process(seed->writer, &process) == KP_OK);
 	CHECK(kp_writer_device(seed->writer, &device) == KP_OK);
@@ -110,6 +113,7 @@ static void describe(struct seed *seed)
 	CHECK(kp_writer_counts(seed->writer, &counts) == KP_OK);
 	CHECK(kp_writer_note(seed->writer, KP_NOTE_WARNING, "one sentence") == KP_OK);
 	CHECK(kp_writer_window(seed->writer, &window) == KP_OK);
+	CHECK(kp_writer_counters(seed->writer, &counters) == KP_OK);
 	CHECK(kp_writer_end(seed->writer, &end) == KP_OK);
 }
 
@@ -328,6 +332,54 @@ static void write_host(struct seed *seed)
 	finish(seed);
 }
 
+static void begin_session(struct seed *seed, uint64_t number)
+{
+	struct kp_counters_info counters = {0};
+
+	KP_SET(&counters, COUNTERS, number, number);
+	KP_SET(&counters, COUNTERS, device, number);
+	KP_SET(&counters, COUNTERS, chip, text("GH100"));
+	KP_SET(&counters, COUNTERS, interval_ns, 10000);
+	KP_SET(&counters, COUNTERS, metrics,
+	       text("dram_read_bytes dram__bytes_read.sum byte\n"
+		    "new_metric some__name.sum cycle\n"));
+	CHECK(kp_writer_counters(seed->writer, &counters) == KP_OK);
+}
+
+/* Samples of two GPUs, one of which ends; clocks of a third, which has no counters. */
+static void write_samples(struct seed *seed)
+{
+	struct kp_counter_sample samples[40] = {{0}};
+	struct kp_counters_info more = {0};
+	struct kp_clocks clocks = {.start_ns = 900, .end_ns = 950, .device = 2};
+
+	begin(seed, 13);
+	begin_session(seed, 0);
+	begin_session(seed, 1);
+	for (uint32_t i = 0; i < 40; i++) {
+		samples[i] = (struct kp_counter_sample){.begin_ns = 10000 * (i + 1),
+							.end_ns = 10000 * (i + 2),
+							.session = i / 20,
+							.values = {4096 * (i % 7), UINT64_MAX - i}};
+		samples[i].flags = i == 5 ? KP_SAMPLE_AFTER_GAP : 0;
+	}
+	CHECK(kp_writer_samples(seed->writer, samples, 20) == KP_OK);
+	CHECK(kp_writer_samples(seed->writer, samples + 20, 20) == KP_OK);
+	for (uint32_t has = 0; has < 32; has += 3) {
+		clocks.has = has;
+		clocks.sm_mhz = 1980;
+		clocks.throttle_reasons = 1ULL << has;
+		CHECK(kp_writer_clocks(seed->writer, &clocks) == KP_OK);
+		clocks.start_ns = clocks.end_ns += 1000;
+	}
+	KP_SET(&more, COUNTERS, number, 0);
+	KP_SET(&more, COUNTERS, samples, 20);
+	KP_SET(&more, COUNTERS, gaps, 1);
+	CHECK(kp_writer_counters(seed->writer, &more) == KP_OK);
+	launch(seed, config(seed, "sampled", 7, 1), 15000, 45000);
+	finish(seed);
+}
+
 /* A process that was killed: the file ends within a chunk. */
 static void write_torn(struct seed *seed)
 {
@@ -352,6 +404,7 @@ static const struct {
 	{"ranges", write_ranges},
 	{"two-processes", write_two_processes},
 	{"windows", write_windows},
+	{"samples", write_samples},
 	{"host", write_host},
 	{"torn", write_torn},
 };

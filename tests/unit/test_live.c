@@ -106,6 +106,54 @@ static void test_live_is_shared(void **state)
 	assert_int_equal(times_of(live, "/bin/b"), WRITERS * ROUNDS / 2);
 }
 
+/* A GPU has one sampler: who comes second hears who it is, until that one is gone. */
+static void test_live_gives_a_gpu_to_one(void **state)
+{
+	struct kp_live *live = *state;
+	pid_t child = fork();
+	int status;
+
+	if (child == 0)
+		_exit(kp_live_claim(live, 77, (uint32_t)getpid()) == (uint32_t)getpid() ? 0 : 1);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	/* It died without a word: its place is free. */
+	assert_int_equal(kp_live_claim(live, 77, (uint32_t)getpid()), getpid());
+	assert_int_equal(kp_live_claim(live, 77, (uint32_t)getppid()), getpid());
+	assert_int_equal(kp_live_claim(live, 78, (uint32_t)getppid()), getppid());
+	kp_live_release(live, 77, (uint32_t)getppid()); /* not its own */
+	assert_int_equal(kp_live_claim(live, 77, (uint32_t)getppid()), getpid());
+	kp_live_release(live, 77, (uint32_t)getpid());
+	assert_int_equal(kp_live_claim(live, 77, (uint32_t)getppid()), getppid());
+	for (uint64_t gpu = 100; gpu < 100 + KP_LIVE_GPUS - 2; gpu++)
+		assert_int_equal(kp_live_claim(live, gpu, 1), 1);
+	assert_int_equal(kp_live_claim(live, 999, (uint32_t)getpid()), 0);
+}
+
+/* Any number of processes at once: each GPU goes to exactly one. */
+static void test_live_claims_do_not_collide(void **state)
+{
+	struct kp_live *live = *state;
+	unsigned won = 0;
+
+	for (int i = 0; i < WRITERS; i++)
+		if (fork() == 0) {
+			unsigned mine = 0;
+
+			for (uint64_t gpu = 1; gpu <= KP_LIVE_GPUS; gpu++)
+				mine += kp_live_claim(live, gpu, (uint32_t)getpid()) ==
+					(uint32_t)getpid();
+			usleep(300000); /* the others must find it alive */
+			_exit((int)mine);
+		}
+	for (int i = 0, status; i < WRITERS; i++) {
+		assert_true(wait(&status) > 0);
+		assert_true(WIFEXITED(status));
+		won += (unsigned)WEXITSTATUS(status);
+	}
+	assert_int_equal(won, KP_LIVE_GPUS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -113,6 +161,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_live_counts_what_does_not_fit, map, unmap),
 		cmocka_unit_test_setup_teardown(test_live_cuts_long_names, map, unmap),
 		cmocka_unit_test_setup_teardown(test_live_is_shared, map, unmap),
+		cmocka_unit_test_setup_teardown(test_live_gives_a_gpu_to_one, map, unmap),
+		cmocka_unit_test_setup_teardown(test_live_claims_do_not_collide, map, unmap),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,6 +37,7 @@ static const struct row clock_rows[] = {KP_CLOCK_FIELDS(FIELD_ROW)};
 static const struct row counts_rows[] = {KP_COUNTS_FIELDS(FIELD_ROW)};
 static const struct row note_rows[] = {KP_NOTE_FIELDS(FIELD_ROW)};
 static const struct row window_rows[] = {KP_WINDOW_FIELDS(FIELD_ROW)};
+static const struct row counters_rows[] = {KP_COUNTERS_FIELDS(FIELD_ROW)};
 static const struct row end_rows[] = {KP_END_FIELDS(FIELD_ROW)};
 
 #define KIND_ROW(name, number, holds) {#number, "`" #name "`", NULL},
@@ -46,6 +47,8 @@ static const struct row launch_rows[] = {KP_LAUNCH_COLUMNS(KIND_ROW)};
 #define COLUMN_ROW(number, name) {#number, "`" #name "`", NULL},
 static const struct row memop_rows[] = {KP_MEMOP_COLUMNS(COLUMN_ROW)};
 static const struct row range_rows[] = {KP_RANGE_COLUMNS(COLUMN_ROW)};
+static const struct row sample_rows[] = {KP_SAMPLE_COLUMNS(COLUMN_ROW)};
+static const struct row clocks_rows[] = {KP_CLOCKS_COLUMNS(COLUMN_ROW)};
 
 static const struct section {
 	const char *title;
@@ -59,10 +62,13 @@ static const struct section {
 	{"\n### COUNTS\n", counts_rows, COUNT(counts_rows)},
 	{"\n### NOTE\n", note_rows, COUNT(note_rows)},
 	{"\n### WINDOW\n", window_rows, COUNT(window_rows)},
+	{"\n### COUNTERS\n", counters_rows, COUNT(counters_rows)},
 	{"\n### END\n", end_rows, COUNT(end_rows)},
 	{"\n### LAUNCHES\n", launch_rows, COUNT(launch_rows)},
 	{"\n### MEMOPS\n", memop_rows, COUNT(memop_rows)},
 	{"\n### RANGES\n", range_rows, COUNT(range_rows)},
+	{"\n### SAMPLES\n", sample_rows, COUNT(sample_rows)},
+	{"\n### CLOCKS\n", clocks_rows, COUNT(clocks_rows)},
 };
 
 /* Offsets and sizes of the header, and places of the configuration, as the compiler lays them out.
@@ -236,6 +242,24 @@ static void test_trace_document_names_the_limits(void **state)
 	assert_non_null(strstr(document, "every byte of version 1.0"));
 }
 
+static void test_trace_document_names_the_metrics(void **state)
+{
+	char *text = section_text("\n### COUNTERS\n");
+
+	(void)state;
+	for (int metric = 0; metric < KP_METRIC_COUNT; metric++) {
+		char line[256];
+
+		snprintf(line, sizeof(line), "\n| `%s` | %s | ", kp_metric_key(metric),
+			 kp_metric_unit(metric));
+		if (!strstr(text, line))
+			fail_msg("«%s» among the metrics", line + 1);
+	}
+	assert_int_equal(KP_SAMPLE_VALUES, 8);
+	assert_non_null(strstr(text, "There are at most 8."));
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -243,6 +267,7 @@ int main(void)
 		cmocka_unit_test(test_trace_document_lays_out_the_header),
 		cmocka_unit_test(test_trace_document_lays_out_the_configuration),
 		cmocka_unit_test(test_trace_document_names_the_limits),
+		cmocka_unit_test(test_trace_document_names_the_metrics),
 	};
 
 	return cmocka_run_group_tests(tests, load_document, free_document);
