@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "inject/buffers.h"
+#include "inject/counters.h"
 #include "inject/ctl.h"
 #include "inject/cupti.h"
 #include "inject/driver.h"
@@ -170,6 +171,7 @@ static void write_out(struct kp_inject *inject)
 {
 	kp_nvtx_drain(collector.writer, &collector.counts);
 	kp_host_drain(collector.writer);
+	kp_counters_write(collector.writer, true);
 	kp_writer_flush(collector.writer);
 	kp_windows_write(collector.writer, true);
 	publish(inject);
@@ -269,6 +271,7 @@ static void end_trace(struct kp_inject *inject, enum kp_end_way way)
 	struct kp_end end = {0};
 
 	kp_windows_finish();
+	kp_counters_stop();
 	KP_SET(&end, END, way, way);
 	KP_SET(&end, END, forced, flush_finally());
 	explain_silence(inject);
@@ -294,6 +297,7 @@ static void withdraw_end(struct kp_inject *inject)
 	KP_SET(&end, END, way, KP_END_WITHDRAWN);
 	atomic_store(&inject->slot->state, KP_LIVE_RUNNING);
 	kp_writer_end(collector.writer, &end);
+	kp_counters_resume();
 	kp_windows_resume();
 }
 
@@ -373,6 +377,7 @@ static void work_once(unsigned most_ms)
 		take_records(true);
 	due_ms = kp_windows_tick(WAKE_MS, is_settled(&kp_inject));
 	kp_ctl_serve(control);
+	kp_counters_write(collector.writer, false);
 }
 
 static void *work(void *context)
@@ -398,6 +403,7 @@ static void *work(void *context)
 	end_trace(inject, KP_END_EXIT);
 	kp_host_stop();
 	kp_buffers_close();
+	kp_counters_close();
 	answer(&collector.stopped, 1);
 	return NULL;
 }
@@ -479,6 +485,7 @@ bool kp_collector_start(struct kp_inject *inject)
 	collector.translator = kp_translator_create(collector.cupti, collector.writer);
 	kp_host_start(collector.cupti);
 	kp_windows_start(inject, collector.cupti, kp_windows_on_at_start(), attached);
+	kp_counters_start(collector.cupti);
 	if (collector.translator && start_worker(inject)) {
 		if (kp_share_on()) /* else the client is CUPTI's alone until a window begins */
 			kp_share_prepare();

@@ -15,6 +15,8 @@
 
 #include "inject/buffers.h"
 #include "inject/collector.h"
+#include "inject/counters.h"
+#include "inject/entry.h"
 #include "inject/hooks.h"
 #include "inject/host.h"
 #include "inject/nvtx.h"
@@ -50,6 +52,7 @@ static void begin_anew(void)
 	kp_hooks_graph_forget();
 	kp_host_forget();
 	kp_share_forget();
+	kp_counters_forget();
 	kp_live_forget(&kp_inject);
 }
 
@@ -97,6 +100,11 @@ static bool watch_end(void)
 	if (!watched)
 		watched = atexit(at_end) == 0 && at_quick_exit(at_end) == 0;
 	return watched;
+}
+
+void kp_entry_watch_end(void)
+{
+	(void)atexit(at_end); /* on failure the earlier one remains */
 }
 
 static void start(struct kp_inject *inject)

@@ -20,9 +20,9 @@
 #include "inject/state.h"
 #include "inject/windows.h"
 
-/* X(name): every driver function that is hooked; the wrappers stand in hooks_launch.c and
- * hooks_graph.c, hooks_profiler.c; where the host's side is asked for, those of hooks_host.c come
- * in their place. The last eight are hooked then only. */
+/* X(name): every driver function that is hooked; the wrappers stand in hooks_launch.c,
+ * hooks_graph.c, hooks_profiler.c and hooks_context.c; where the host's side is asked for, those of
+ * hooks_host.c come in their place. The last eight are hooked then only. */
 #define KP_DRIVER_HOOKS(X)                                                                         \
 	X(cuGetProcAddress)                                                                        \
 	X(cuGetProcAddress_v2)                                                                     \
@@ -54,6 +54,11 @@
 	X(cuStreamEndCapture_ptsz)                                                                 \
 	X(cuProfilerStart)                                                                         \
 	X(cuProfilerStop)                                                                          \
+	X(cuCtxCreate)                                                                             \
+	X(cuCtxCreate_v2)                                                                          \
+	X(cuCtxCreate_v3)                                                                          \
+	X(cuCtxCreate_v4)                                                                          \
+	X(cuDevicePrimaryCtxRetain)                                                                \
 	X(cuStreamDestroy)                                                                         \
 	X(cuStreamDestroy_v2)                                                                      \
 	X(cuCtxDestroy)                                                                            \

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "profiler/commands.h"
+#include "profiler/counter_probe.h"
 #include "profiler/humanise.h"
 #include "profiler/library.h"
 #include "profiler/output.h"
@@ -217,7 +218,8 @@ static void check_cupti(struct doctor *doctor)
 	     "Toolkit, or set KPROF_CUPTI");
 }
 
-static void check_counters(struct doctor *doctor)
+/* What the driver's own setting says, where CUPTI cannot be asked. */
+static void check_permission(struct doctor *doctor)
 {
 	FILE *file = fopen("/proc/driver/nvidia/params", "re");
 	char text[256];
@@ -238,6 +240,33 @@ static void check_counters(struct doctor *doctor)
 		line(doctor, WARN,
 		     "counters: unknown, since /proc/driver/nvidia/params cannot be read; timing "
 		     "needs none");
+}
+
+static void check_counters(struct doctor *doctor)
+{
+	struct kp_counter_probe *probe = calloc(1, sizeof *probe);
+	char path[PATH_MAX];
+
+	if (!probe || !kp_library_find(path) || !kp_counter_probe(path, probe) ||
+	    (probe->count == 0 && !probe->timed_out))
+		check_permission(doctor);
+	else if (probe->timed_out)
+		line(doctor, WARN,
+		     "counters: CUPTI gave no answer in a minute; timing needs none. Switch other "
+		     "profilers off and try again");
+	for (size_t i = 0; probe && i < probe->count; i++) {
+		const struct kp_counter_finding *finding = &probe->findings[i];
+		char device[32] = "";
+
+		if (finding->device >= 0)
+			snprintf(device, sizeof device, "device %d: ", finding->device);
+		if (finding->works)
+			line(doctor, OK, "counters: %s%s can be sampled", device, finding->text);
+		else
+			line(doctor, WARN, "counters: %s%s; timing works all the same", device,
+			     finding->text);
+	}
+	free(probe);
 }
 
 /* Variables that stand in kprof's way. */

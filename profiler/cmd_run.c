@@ -13,6 +13,7 @@
 
 #include "profiler/aftermath.h"
 #include "profiler/commands.h"
+#include "profiler/counter_options.h"
 #include "profiler/followers.h"
 #include "profiler/humanise.h"
 #include "profiler/launch.h"
@@ -80,7 +81,7 @@ static int prepare(struct run *run)
 		return missing ? KP_EXIT_NOT_FOUND : KP_EXIT_NOT_EXECUTABLE;
 	}
 	if (kp_library_find(run->library))
-		return 0;
+		return kp_counter_options_check(settings, run->library) ? 0 : KP_EXIT_FAILURE;
 	if (named && *named)
 		return kp_fail("cannot read %s, which KPROF_INJECT_LIB names", named);
 	return kp_fail(
@@ -228,7 +229,7 @@ static int launch(struct run *run)
 	kp_environment_warn(&environment);
 	if (explanation)
 		kp_say("%s %s", run->command, explanation);
-	if (!kp_window_options_export(run->settings))
+	if (!kp_window_options_export(run->settings) || !kp_counter_options_export(run->settings))
 		return kp_fail("out of memory");
 	enum kp_status status =
 		kp_launch_run(run->settings->operands, &run->target, &environment, &launched);

@@ -9,9 +9,11 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "profiler/counter_options.h"
 #include "profiler/format.h"
 #include "profiler/help.h"
 #include "profiler/say.h"
+#include "trace/control.h"
 
 #define AT(member) offsetof(struct kp_settings, member)
 #define MANY SIZE_MAX
@@ -22,7 +24,13 @@ static const char *const name_names[] = {"short", "full", "mangled", NULL};
 static const char *const color_names[] = {"auto", "always", "never", NULL};
 static const char *const switch_names[] = {"on", "off", NULL};
 static const char *const capture_names[] = {"none", "cudaProfilerApi", NULL};
+static const char *const counter_names[] = {"auto", "on", "off", NULL};
 static const char *const info_formats[] = {"text", "yaml", "json", NULL};
+
+/* « 100 with memory, 1000 with all», from the table. */
+#define COUNTER_INTERVAL(NAME, name, metrics, default_us, least_us, drain_ms)                      \
+	" " #default_us " with " #name ","
+#define COUNTER_INTERVALS KP_COUNTER_SETS(COUNTER_INTERVAL) " each the best that it can bear"
 
 // clang-format off
 static const struct kp_option help_options[] = {
@@ -87,6 +95,26 @@ static const struct kp_option window_options[] = {
 		 "there. Experimental: on an H200 this broke programs with CUDA graphs, so kprof "
 		 "does not detach once the program has made one; try it where a failure of the "
 		 "program does no harm."},
+	{0},
+};
+static const struct kp_option counter_options[] = {
+	{.name = "counters", .type = KP_OPTION_CHOICE, .offset = AT(counters),
+	 .choices = counter_names,
+	 .help = "Sample the GPU's hardware counters beside the records of kernels, for memory "
+		 "throughput: auto samples where that is possible and says in the trace where it "
+		 "is not; on refuses to start where it is not; " KP_COUNTERS_DEFAULT_NAME " is the "
+		 "default. The first context on a GPU waits some 200 ms for the start. What other "
+		 "programs do on the GPU is counted, too."},
+	{.name = "counter-set", .type = KP_OPTION_CHOICE, .offset = AT(counter_set),
+	 .choices = kp_counter_set_names,
+	 .help = "What is sampled: memory is bytes read from and written to the GPU's memory "
+		 "(the default); all adds sectors through L2 and activity of tensor pipes and "
+		 "SMs, which costs far more: a third of a CPU core a GPU."},
+	{.name = "counter-interval", .type = KP_OPTION_NUMBER, .offset = AT(counter_interval_us),
+	 .argument = "US", .minimum = 0, .maximum = 1e6,
+	 .help = "Time between samples in microseconds. 0, the default, is" COUNTER_INTERVALS
+		 ". With memory at the default a tenth of a CPU core decodes the samples of a "
+		 "GPU."},
 	{0},
 };
 static const struct kp_option ctl_options[] = {
@@ -154,6 +182,7 @@ static const struct kp_option_group help_group = {"Help", help_options};
 static const struct kp_option_group version_group = {"Version", version_options};
 static const struct kp_option_group recording_group = {"Recording", recording_options};
 static const struct kp_option_group window_group = {"What is recorded", window_options};
+static const struct kp_option_group counter_group = {"Hardware counters", counter_options};
 static const struct kp_option_group ctl_group = {"Output", ctl_options};
 static const struct kp_option_group run_group = {"Report", run_options};
 static const struct kp_option_group view_group = {"What the report shows", view_options};
@@ -231,8 +260,8 @@ static const struct kp_command run_command = {
 	.description = run_description, .examples = run_examples, .statuses = run_statuses,
 	.environment = run_environment, .takes_command = true, .least = 1, .most = MANY,
 	.groups = (const struct kp_option_group *const[]){&recording_group, &window_group,
-							  &run_group, &view_group, &help_group,
-							  &version_group, NULL},
+							  &counter_group, &run_group, &view_group,
+							  &help_group, &version_group, NULL},
 	.run = kp_cmd_run,
 };
 
@@ -251,7 +280,7 @@ static const struct kp_command record_command = {
 	.description = record_description, .examples = record_examples, .statuses = run_statuses,
 	.environment = run_environment, .takes_command = true, .least = 1, .most = MANY,
 	.groups = (const struct kp_option_group *const[]){&recording_group, &window_group,
-							  &help_group, NULL},
+							  &counter_group, &help_group, NULL},
 	.run = kp_cmd_record,
 };
 
@@ -401,7 +430,8 @@ const char *kp_commands_nearest(const char *word)
 
 int kp_commands_run(const struct kp_command *command, int argc, char **argv)
 {
-	struct kp_settings settings = {.format = -1, .threshold_pct = 30, .top = 10};
+	struct kp_settings settings = {
+		.format = -1, .threshold_pct = 30, .top = 10, .counters = KP_COUNTERS_DEFAULT};
 	char complaint[KP_COMPLAINT_BYTES];
 
 	if (kp_options_parse(command, argc, argv, &settings, complaint) != KP_OK)

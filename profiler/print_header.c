@@ -301,6 +301,32 @@ static uint64_t missing_launches(const struct kp_report *report, bool unfinished
 	return missing;
 }
 
+/* Why counters that were asked for are not there, the same words once. Another process's are. */
+static void print_absent_counters(FILE *file, const struct kp_report *report,
+				  const struct kp_view *view)
+{
+	struct kp_text last = {NULL, 0};
+
+	for (size_t i = 0, shown = 0; i < report->process_count; i++) {
+		const struct kp_process *process = report->processes[i].process;
+
+		for (size_t k = 0; k < process->counters_count && shown < MAX_NOTES; k++) {
+			const struct kp_counters_info *counters = &process->counters[k];
+			const struct kp_text why = counters->absent;
+
+			if (!KP_HAS(counters, COUNTERS, absent) ||
+			    KP_HAS(counters, COUNTERS, owner_pid) ||
+			    (last.bytes && why.length == last.length &&
+			     memcmp(why.bytes, last.bytes, why.length) == 0))
+				continue;
+			line(file, view, KP_STYLE_WARNING, "Counters", "not sampled: %s",
+			     show(why).text);
+			last = why;
+			shown++;
+		}
+	}
+}
+
 /* Messages of collectors that did start; those of the others are in «Untraced». */
 static void print_notes(FILE *file, const struct kp_report *report, const struct kp_view *view)
 {
@@ -376,6 +402,7 @@ void kp_print_header(FILE *file, const struct kp_report *report, const struct kp
 	print_host(file, report, view);
 	print_losses(file, report, view);
 	print_refused(file, report, view);
+	print_absent_counters(file, report, view);
 	print_notes(file, report, view);
 	print_damage(file, report, view);
 }

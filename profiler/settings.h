@@ -34,6 +34,9 @@ struct kp_settings {
 	const char *range;                  /* NAME[:N-M]; NULL: none */
 	int capture_range;                  /* enum kp_capture */
 	const char *kernels, *skip_kernels; /* patterns; NULL: none */
+	int counters;                       /* enum kp_counter_mode */
+	int counter_set;                    /* enum kp_counter_set */
+	double counter_interval_us;         /* 0: the set's */
 	bool man, bash_completion;
 	char **operands; /* borrowed from main's argv, ended by NULL */
 	size_t operand_count;

@@ -237,8 +237,8 @@ class Environment(Case):
                 self.assertEqual(file.read(), b"KPRF and the rest of a trace")
         self.assertEqual([name for name in self.files() if name.startswith(".kprof")], [])
 
-    def windows(self, *options, **changes):
-        """What the collector is told about windows and filters."""
+    def told(self, *options, **changes):
+        """What the collector is told, besides where to write."""
         result = self.kprof(*options, "-o", "t.kprof", "--", "env", "-0",
                             env=environment(**changes))
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -246,6 +246,16 @@ class Environment(Case):
         others = ("KPROF_TRACE", "KPROF_LIVE", "KPROF_REDACT", "KPROF_INJECT_LIB")
         return {name.removeprefix("KPROF_"): value for name, value in pairs
                 if name.startswith("KPROF_") and name not in others}
+
+    def windows(self, *options, **changes):
+        """What the collector is told about windows and filters."""
+        return {name: value for name, value in self.told(*options, **changes).items()
+                if not name.startswith("COUNTER")}
+
+    def counters(self, *options, **changes):
+        """What the collector is told about hardware counters."""
+        return {name: value for name, value in self.told(*options, **changes).items()
+                if name.startswith("COUNTER")}
 
     def test_windows_reach_the_collector_as_numbers(self):
         self.assertEqual(self.windows(), {})
@@ -259,6 +269,32 @@ class Environment(Case):
         # What a kprof around this one was asked for is not asked of this one.
         self.assertEqual(self.windows("--delay", "1", KPROF_KERNELS="x", KPROF_DUTY_PPM="9"),
                          {"DELAY_NS": "1000000000"})
+
+    def test_counters_reach_the_collector(self):
+        self.assertEqual(self.counters("--counters", "auto"),
+                         {"COUNTERS": "auto", "COUNTER_SET": "memory", "COUNTER_INTERVAL_NS": "0"})
+        self.assertEqual(self.counters("--counters", "auto", "--counter-set", "all",
+                                      "--counter-interval", "1500"),
+                         {"COUNTERS": "auto", "COUNTER_SET": "all",
+                          "COUNTER_INTERVAL_NS": "1500000"})
+        self.assertEqual(self.counters("--counters", "off", KPROF_COUNTERS="on"), {})
+        detached = self.counters("--counters", "auto", "--duty", "2%", "--detach")
+        self.assertNotIn("COUNTERS", detached)
+
+    def test_default_of_counters_is_as_help_says(self):
+        default = self.counters().get("COUNTERS", "off")
+        text = " ".join(self.kprof("--help").stdout.decode().split())
+        self.assertIn(f"where it is not; {default} is the default.", text)
+
+    def test_counters_that_cannot_be_are_refused(self):
+        for options, says in ((["--counter-interval", "19"], b"20 microseconds at least"),
+                              (["--counter-set", "all", "--counter-interval", "999"],
+                               b"1000 microseconds at least"),
+                              (["--counters", "on", "--detach"], b"exclude each other"),
+                              (["--counters", "on"], b"cannot be sampled")):
+            result = self.kprof(*options, "--", "echo", "ran")
+            self.assertEqual((result.returncode, result.stdout), (125, b""))
+            self.assertIn(says, b" ".join(result.stderr.split()))
 
     def test_the_host_side_is_asked_for(self):
         self.assertEqual(self.windows("--host"), {"HOST": "1"})

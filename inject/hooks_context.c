@@ -1,0 +1,50 @@
+/* Contexts as they come: when sampling of a GPU begins; see hooks.h, counters.h. */
+#define __CUDA_API_VERSION_INTERNAL
+#include "inject/cuda_api.h"
+
+#include "inject/counters.h"
+#include "inject/hooks.h"
+
+static CUresult created(CUresult result, CUdevice device)
+{
+	if (result == CUDA_SUCCESS)
+		kp_counters_context_created(device);
+	return result;
+}
+
+typedef CUresult(CUDAAPI *create_function)(CUcontext *, unsigned, CUdevice);
+#define CREATE(name)                                                                               \
+	static CUresult CUDAAPI hook_##name(CUcontext *context, unsigned flags, CUdevice device)   \
+	{                                                                                          \
+		return created(KP_REAL(name, create_function)(context, flags, device), device);    \
+	}                                                                                          \
+	KP_WRAPPER(name)
+CREATE(cuCtxCreate);
+CREATE(cuCtxCreate_v2);
+
+typedef CUresult(CUDAAPI *create_v3_function)(CUcontext *, void *, int, unsigned, CUdevice);
+static CUresult CUDAAPI hook_cuCtxCreate_v3(CUcontext *context, void *affinities, int count,
+					    unsigned flags, CUdevice device)
+{
+	return created(KP_REAL(cuCtxCreate_v3, create_v3_function)(context, affinities, count,
+								   flags, device),
+		       device);
+}
+KP_WRAPPER(cuCtxCreate_v3);
+
+typedef CUresult(CUDAAPI *create_v4_function)(CUcontext *, void *, unsigned, CUdevice);
+static CUresult CUDAAPI hook_cuCtxCreate_v4(CUcontext *context, void *parameters, unsigned flags,
+					    CUdevice device)
+{
+	return created(
+		KP_REAL(cuCtxCreate_v4, create_v4_function)(context, parameters, flags, device),
+		device);
+}
+KP_WRAPPER(cuCtxCreate_v4);
+
+typedef CUresult(CUDAAPI *retain_function)(CUcontext *, CUdevice);
+static CUresult CUDAAPI hook_cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
+{
+	return created(KP_REAL(cuDevicePrimaryCtxRetain, retain_function)(context, device), device);
+}
+KP_WRAPPER(cuDevicePrimaryCtxRetain);
