@@ -227,6 +227,7 @@ def check_manners(ledger):
     require_equal("CUPTI calls in forked children", ledger["calls_after_fork"], 0)
     require_equal("unsafe calls of cuptiFinalize", ledger["unsafe_finalizes"], 0)
     require_equal("CUPTI calls that bring it back", ledger["calls_detached"], 0)
+    require_equal("calls of PM sampling out of order", ledger["pm_violations"], 0)
     require_equal("times that the serialising kind was enabled", ledger["serial_enables"], 0)
 
 

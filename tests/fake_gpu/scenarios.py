@@ -5,7 +5,7 @@
     scenarios.py --build DIR NAME…   runs them; status 1 if one fails
 
 A row (scenario.py) says what runs, with which faults (common/faults.def), and what kprof must then do
-or say; more rows stand in processes.py, endings.py and host_calls.py.
+or say; more rows stand in processes.py, endings.py, host_calls.py and counters.py.
 Numbers in brackets are those of public reports of the same fault in other tools, «cases».
 """
 
@@ -20,6 +20,7 @@ import sys
 import time
 import traceback
 
+import counters
 import endings
 import host_calls
 import processes
@@ -744,6 +745,7 @@ SCENARIOS = [
     *processes.SCENARIOS,
     *endings.SCENARIOS,
     *host_calls.SCENARIOS,
+    *counters.SCENARIOS,
 ]
 
 

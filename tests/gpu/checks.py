@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 import compare
+import counter_checks
 import host_checks
 from compare import median
 from report import Report
@@ -555,6 +556,7 @@ CHECKS = [
     Check("duty-totals-torch-graph", 600, duty_totals(torch_long(graph=True)),
           "the same, PyTorch in a CUDA graph"),
     *host_checks.rows(sample, record_with, need_torch, TORCH),
+    *counter_checks.CHECKS,
     Check("overhead", 300, overhead, "cost of a launch and of a graph node"),
 ]
 

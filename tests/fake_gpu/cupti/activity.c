@@ -31,7 +31,7 @@ static _Atomic uint64_t record_count, kernel_count, absurd_count, flush_count;
 static pthread_once_t start_once = PTHREAD_ONCE_INIT;
 static _Atomic bool detached; /* by cuptiFinalize, until callbacks are registered again */
 
-static uint64_t client_now(void)
+uint64_t kp_fake_client_now(void)
 {
 	CUpti_TimestampCallbackFunc callback = atomic_load(&clock_callback);
 	struct timespec now;
@@ -141,7 +141,7 @@ void kp_fake_activity_op(const struct kp_fake_op *op)
 
 uint64_t kp_fake_activity_now(void)
 {
-	return atomic_load(&calls_enabled) ? client_now() : 0;
+	return atomic_load(&calls_enabled) ? kp_fake_client_now() : 0;
 }
 
 void kp_fake_activity_call(const struct kp_fake_api_call *call)
@@ -212,7 +212,7 @@ KP_FAKE_EXPORT CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
 	pthread_once(&start_once, start);
 	/* The clocks are tied together when the first kind is enabled, and anew once detached. */
 	if (!atomic_exchange(&tied, true))
-		atomic_store(&shift_ns, client_now() - kp_fake_gpu()->now_ns());
+		atomic_store(&shift_ns, kp_fake_client_now() - kp_fake_gpu()->now_ns());
 	return kp_fake_cupti_result(set_enabled(kind, true));
 }
 
@@ -262,7 +262,7 @@ KP_FAKE_EXPORT CUptiResult cuptiGetTimestamp(uint64_t *timestamp)
 {
 	if (!timestamp)
 		return kp_fake_cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
-	*timestamp = client_now();
+	*timestamp = kp_fake_client_now();
 	return CUPTI_SUCCESS;
 }
 

@@ -41,6 +41,8 @@ struct kp_fake_api_call {
 };
 /* The client's clock; 0 where calls are not recorded. */
 uint64_t kp_fake_activity_now(void);
+/* The client's clock, CLOCK_REALTIME where it gave none. */
+uint64_t kp_fake_client_now(void);
 /* Records a call that has ended, and the external id of its thread, where that is enabled. */
 void kp_fake_activity_call(const struct kp_fake_api_call *call);
 /* This thread's innermost external id; false: none. */

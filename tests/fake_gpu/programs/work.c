@@ -58,6 +58,10 @@ void kp_prog_begin(const struct kp_prog_options *options)
 	}
 	check(cuInit(0), "cuInit");
 	check(cuDeviceGet(&device, 0), "cuDeviceGet");
+	for (uint64_t i = 0; i < options->contexts; i++) {
+		check(cuCtxCreate(&context, NULL, 0, device), "cuCtxCreate");
+		check(cuCtxDestroy(context), "cuCtxDestroy");
+	}
 	check(cuDevicePrimaryCtxRetain(&context, device), "cuDevicePrimaryCtxRetain");
 	check(cuCtxSetCurrent(context), "cuCtxSetCurrent");
 	check(cuModuleLoadData(&module, &image), "cuModuleLoadData");

@@ -1,0 +1,201 @@
+"""The checks of hardware counters: rows of the table in checks.py.
+
+Known bytes against the samples' sums, what sampling costs the program and the CPU, and whether
+programs end as they would without it.
+"""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import compare
+from compare import median
+from runner import Check, Skip, require
+
+ROOT = Path(__file__).resolve().parents[2]
+TORCH = [sys.executable, ROOT / "samples/torch_decode.py"]
+RUNS = 5
+
+
+# ---- parts that checks share ----
+
+def tool(bench, name):
+    path = bench.build / "tests/gpu" / name
+    if not path.exists():
+        raise Skip(f"{path} was not built")
+    return path
+
+
+def sample(bench, name):
+    path = bench.build / "samples" / name
+    if not path.exists():
+        raise Skip(f"{path} was not built")
+    return path
+
+
+def need_torch(bench):
+    probe = "import torch, sys; sys.exit(0 if torch.cuda.is_available() else 3)"
+    if bench.run([sys.executable, "-c", probe], status=None).status != 0:
+        raise Skip("no PyTorch that sees a GPU")
+
+
+def record(bench, argv, options=("--counters", "on"), status=0):
+    trace = bench.folder / f"{bench.count + 1:02d}.kprof"
+    ran = bench.run([bench.build / "kprof", "record", *options, "-o", trace, "--", *argv],
+                    status=status)
+    return ran, trace
+
+
+def sessions(bench, trace):
+    """The sessions of a trace, as kprof info has them."""
+    text = bench.run([bench.build / "kprof", "info", "--format", "json", trace]).stdout
+    return [session for process in json.loads(text)["processes"]
+            for session in process["counters"]]
+
+
+def only_session(bench, trace):
+    found = sessions(bench, trace)
+    require(len(found) == 1, f"{len(found)} sessions: {found}")
+    session = found[0]
+    require(not session["absent"], f"not sampled: {session['absent']}")
+    return session
+
+
+def sums(bench, trace):
+    """What the samples of a trace add up to."""
+    text = bench.run([tool(bench, "sample_sums"), trace]).text()
+    return {name: int(value) for name, value in
+            re.findall(r"^session \d+ device \d+ (\w+) (\d+)$", text, re.M)}
+
+
+def require_whole(session):
+    losses = {key: session[key] for key in ("gaps", "overflows", "samples_invalid",
+                                            "samples_unwritten")}
+    require(not any(losses.values()), f"samples are missing: {losses}")
+
+
+# ---- checks ----
+
+def known_bytes(interval_us, counter_set="memory"):
+    """Copies of a known size: within 1 % of what the samples add up to."""
+    def check(bench):
+        ran, trace = record(bench, [tool(bench, "known_traffic")],
+                            ("--counters", "on", "--counter-set", counter_set,
+                             "--counter-interval", interval_us))
+        session = only_session(bench, trace)
+        require_whole(session)
+        copied = ran.number("copied_bytes")
+        found = sums(bench, trace)
+        parts = {key: found[key] / copied for key in ("dram_read_bytes", "dram_write_bytes")}
+        words = ", ".join(f"{key} {value:.4f} of what was copied" for key, value in parts.items())
+        require(all(0.99 <= value <= 1.01 for value in parts.values()), words)
+        return f"{words}, {session['samples']} samples, {len(session['metrics'])} metrics"
+    return check
+
+
+def decode_cost(bench):
+    """CPU time of decoding: a tenth of a core at most, as it is unless asked for."""
+    need_torch(bench)
+    _, trace = record(bench, [*TORCH, "--graph", "--steps", "3000"])
+    session = only_session(bench, trace)
+    require_whole(session)
+    span_ns = session["end_ns"] - session["begin_ns"]
+    each_us = session["decode_cpu_ns"] / session["samples"] / 1e3
+    core_pct = 100 * session["decode_cpu_ns"] / span_ns
+    words = (f"{each_us:.1f} µs a sample, {core_pct:.1f} % of a core; start "
+             f"{session['start_cost_ns'] / 1e6:.0f} ms, stop {session['stop_cost_ns'] / 1e6:.0f} ms")
+    require(core_pct <= 10, words)
+    return words
+
+
+def token_ms(ran):
+    found = re.search(r"^decode: ([\d.]+) ms an iteration", ran.stderr.decode(), re.M)
+    require(found, "no time in the output")
+    return float(found[1])
+
+
+def program_cost(options, limit):
+    """The program's time with counters against timing only, in turns; medians."""
+    def check(bench):
+        need_torch(bench)
+        argv = [*TORCH, *options]
+        times = {"off": [], "on": []}
+        for _ in range(RUNS):
+            for mode, values in times.items():
+                values.append(token_ms(record(bench, argv, ("--counters", mode))[0]))
+        off, on = median(times["off"]), median(times["on"])
+        words = f"{off:.3f} ms a token, {on:.3f} with counters: {on / off:.3f}"
+        require(on <= limit * off, words)
+        return words
+    return check
+
+
+def kernel_times(bench):
+    """Durations of the ten largest kernels with counters: within 1 % of those without."""
+    need_torch(bench)
+    rows = {}
+    for mode in ("off", "on"):
+        _, trace = record(bench, [*TORCH, "--graph"], ("--counters", mode))
+        text = bench.run([bench.build / "kprof", "report", "--format", "json", trace]).stdout
+        rows[mode] = {row["mangled_name"]: row for row in json.loads(text)["kernels"][:10]}
+    ratios = {row["name"]: rows["on"][name]["median_ns"] / row["median_ns"]
+              for name, row in rows["off"].items() if name in rows["on"]}
+    require(len(ratios) >= 5, "the kernels of the two runs differ")
+    worst = max(ratios, key=lambda name: abs(ratios[name] - 1))
+    words = f"{len(ratios)} kernels, worst {worst}: {ratios[worst]:.4f}"
+    require(abs(ratios[worst] - 1) <= 0.01, words)
+    return words
+
+
+def same_output(argv_of):
+    def check(bench):
+        argv = argv_of(bench)
+        bare = bench.run(argv, status=None)
+        sampled, trace = record(bench, argv, status=None)
+        words = compare.same_output(bare, sampled)
+        return f"{words}, {only_session(bench, trace)['samples']} samples"
+    return check
+
+
+def torch_argv(bench):
+    need_torch(bench)
+    return TORCH
+
+
+def shared(bench):
+    """Two processes on one GPU: one samples, the other says who; both record their kernels."""
+    binary = sample(bench, "llm_decode")
+    _, trace = record(bench, ["sh", "-c", f"'{binary}' --steps 256 & '{binary}' --steps 256; wait"],
+                      ("--counters", "auto"))
+    found = sessions(bench, trace)
+    owners = [session for session in found if not session["absent"]]
+    require(len(found) == 2 and len(owners) >= 1, f"{found}")
+    others = [session["owner_pid"] for session in found if session["absent"]]
+    require(all(others), f"one does not say who samples: {found}")
+    return f"{len(owners)} sampled, the other names process {others[0] if others else 'none'}"
+
+
+def doctor(bench):
+    text = " ".join(bench.run([bench.build / "kprof", "doctor"]).text().split())
+    found = re.findall(r"counters: (device \d+: \w+, \d+ metrics) can be sampled", text)
+    require(found, "kprof doctor does not say that counters can be sampled")
+    return "; ".join(found)
+
+
+CHECKS = [
+    Check("counters-doctor", 120, doctor, "kprof doctor: the counters of each GPU can be sampled"),
+    Check("counters-bytes", 120, known_bytes(0), "copies of known size: bytes sampled, within 1 %"),
+    Check("counters-bytes-fast", 120, known_bytes(20), "the same at the least interval"),
+    Check("counters-bytes-all", 120, known_bytes(0, "all"), "the same with all metrics"),
+    Check("counters-decode", 180, decode_cost, "CPU time of decoding: 10 % of a core at most"),
+    Check("counters-cost-graph", 600, program_cost(["--graph"], 1.02),
+          "PyTorch in a CUDA graph: time with counters ÷ without, 1.02 at most"),
+    Check("counters-cost-eager", 600, program_cost([], 1.05), "PyTorch eager: 1.05 at most"),
+    Check("counters-times", 300, kernel_times, "kernels' durations with counters: 1 %"),
+    Check("counters-output", 180,
+          same_output(lambda bench: [sample(bench, "llm_decode"), "--steps", "256"]),
+          "stdout and exit status with and without counters"),
+    Check("counters-output-torch", 300, same_output(torch_argv), "the same, PyTorch"),
+    Check("counters-shared", 180, shared, "two processes on one GPU: one samples"),
+]
