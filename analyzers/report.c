@@ -64,6 +64,7 @@ static void builder_fini(struct kp_builder *builder)
 	kp_build_uses_fini(builder);
 	kp_build_windows_end(builder);
 	kp_build_host_end(builder);
+	kp_build_clocks_fini(builder);
 	free(builder->processes);
 	free(builder->gpus);
 	free(builder->rows);

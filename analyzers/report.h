@@ -27,6 +27,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyzers/clocks.h"
 #include "analyzers/report_host.h"
 #include "analyzers/report_process.h"
 #include "analyzers/report_times.h"
@@ -81,6 +82,7 @@ struct kp_gpu_row {
 	uint64_t kernels;
 	uint64_t kernel_ns, busy_ns, span_ns;
 	uint64_t first_ns, last_ns; /* of the span, on the trace's clock; 0: nothing was timed */
+	struct kp_clocks_summary clocks;
 };
 
 struct kp_report_options {

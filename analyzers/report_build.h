@@ -64,6 +64,9 @@ struct kp_builder {
 	size_t use_count, use_capacity;
 	struct kp_sweep_parts parts;
 	struct kp_duration_tally memop_tallies[KP_MEMOP_KIND_COUNT];
+	struct kp_intern clock_keys; /* (process, device) of readings of clocks */
+	struct kp_clocks_tally **clocks;
+	size_t clocks_capacity;
 	struct kp_build_windows *windows; /* NULL: everything was recorded from start to end */
 	struct kp_build_host *host;       /* NULL: no process has calls */
 	uint64_t memop_bytes[KP_MEMOP_KIND_COUNT], memop_calls[KP_MEMOP_KIND_COUNT];
@@ -88,6 +91,12 @@ enum kp_status kp_build_event(struct kp_builder *builder, const struct kp_event 
 
 /* report_totals.c: GPUs, processes, memory operations, counts, and the totals of all. */
 enum kp_status kp_build_totals(struct kp_builder *builder);
+
+/* report_clocks.c: a reading; all of the GPUs that have a row; the end. */
+enum kp_status kp_build_clocks_read(struct kp_builder *builder, const struct kp_process *process,
+				    const struct kp_clocks *reading);
+enum kp_status kp_build_clocks_put(struct kp_builder *builder, struct kp_gpu_row *rows);
+void kp_build_clocks_fini(struct kp_builder *builder);
 
 /* report_windows.c. Before reading; for each launch of a row, and each timed interval besides;
  * after reading; the span of a GPU; estimates. */

@@ -71,7 +71,7 @@ static enum kp_status add_gpu(struct kp_builder *builder, const struct kp_gpu_ro
 	if (!kp_vector_grow((void **)&builder->gpus, builder->gpu_count, &builder->gpu_capacity,
 			    sizeof(*builder->gpus)))
 		return KP_NO_MEMORY;
-	builder->gpus[builder->gpu_count].row = *row;
+	builder->gpus[builder->gpu_count] = (struct kp_build_gpu){.row = *row};
 	if (kp_sweep_create(parts, &builder->gpus[builder->gpu_count].sweep) != KP_OK)
 		return KP_NO_MEMORY;
 	builder->gpu_count++;

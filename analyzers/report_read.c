@@ -167,7 +167,10 @@ enum kp_status kp_build_event(struct kp_builder *builder, const struct kp_event 
 		builder->report->range_count += event->count;
 		break;
 	case KP_EVENT_SAMPLES:
+		break;
 	case KP_EVENT_CLOCKS:
+		for (size_t i = 0; status == KP_OK && i < event->count; i++)
+			status = kp_build_clocks_read(builder, event->process, &event->clocks[i]);
 		break;
 	case KP_EVENT_HOST:
 		status = kp_build_host_calls(builder, event);

@@ -33,7 +33,7 @@ static enum kp_status put_gpus(struct kp_builder *builder)
 	}
 	report->gpus = rows;
 	report->gpu_count = builder->gpu_count;
-	return KP_OK;
+	return kp_build_clocks_put(builder, rows);
 }
 
 /* One process's counts into the report's. */

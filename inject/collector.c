@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "inject/buffers.h"
+#include "inject/clocks.h"
 #include "inject/counters.h"
 #include "inject/ctl.h"
 #include "inject/cupti.h"
@@ -376,6 +377,8 @@ static void work_once(unsigned most_ms)
 	if (kp_windows_wants_flush())
 		take_records(true);
 	due_ms = kp_windows_tick(WAKE_MS, is_settled(&kp_inject));
+	if (due_ms >= KP_CLOCKS_ROOM_MS)
+		kp_clocks_tick(collector.writer);
 	kp_ctl_serve(control);
 	kp_counters_write(collector.writer, false);
 }

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "inject/buffers.h"
+#include "inject/clocks.h"
 #include "inject/collector.h"
 #include "inject/counters.h"
 #include "inject/entry.h"
@@ -45,6 +46,7 @@ static void begin_anew(void)
 	atomic_store(&kp_inject.running, false);
 	kp_inject.pid = 0;
 	kp_collector_forget();
+	kp_clocks_forget();
 	kp_buffers_forget();
 	kp_nvtx_forget();
 	kp_windows_forget();

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "device/release.h"
 #include "inject/redact.h"
 
 #define COMMAND_MAX_BYTES 4096
@@ -85,22 +86,6 @@ static bool process_start(uint64_t *out)
 	return true;
 }
 
-/* «NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.04  …»: the first word of digits, dots.
- */
-static bool driver_release(char out[64])
-{
-	char text[512], *at, *rest;
-
-	if (!read_small("/proc/driver/nvidia/version", text, sizeof(text)))
-		return false;
-	for (at = strtok_r(text, " \t\n", &rest); at; at = strtok_r(NULL, " \t\n", &rest))
-		if (strchr(at, '.') && strspn(at, "0123456789.") == strlen(at)) {
-			snprintf(out, 64, "%s", at);
-			return true;
-		}
-	return false;
-}
-
 /* The first of the variables that is set; NULL: none is. */
 static const char *first_set(const char *const *variables)
 {
@@ -149,7 +134,7 @@ void kp_process_describe(const struct kp_settings *settings, struct kp_process_i
 	KP_SET(info, PROCESS, kprof_version, keep(KPROF_VERSION));
 	if (process_start(&start_ns))
 		KP_SET(info, PROCESS, process_start_ns, start_ns);
-	if (driver_release(release))
+	if (kp_driver_release(release))
 		KP_SET(info, PROCESS, driver_name, keep(release));
 	describe_place(info);
 	describe_rank(info);

@@ -21,12 +21,13 @@ static bool copy_variable(const char *name, char out[PATH_MAX])
 
 bool kp_settings_read(struct kp_settings *out)
 {
-	const char *redact = getenv("KPROF_REDACT");
+	const char *redact = getenv("KPROF_REDACT"), *clocks = getenv("KPROF_CLOCKS");
 
 	copy_variable("KPROF_LIVE", out->live_path);
 	copy_variable("KPROF_CUPTI", out->cupti_path);
 	copy_variable("KPROF_CHAIN", out->chain_path);
 	out->redact = !redact || strcmp(redact, "0") != 0;
+	out->clocks = !clocks || strcmp(clocks, "0") != 0;
 	return copy_variable("KPROF_TRACE", out->trace_path);
 }
 

@@ -28,6 +28,7 @@ struct kp_settings {
 	char cupti_path[PATH_MAX]; /* KPROF_CUPTI: this libcupti and no other; usually empty */
 	char chain_path[PATH_MAX]; /* KPROF_CHAIN: the CUDA injection that the user had set */
 	bool redact;               /* KPROF_REDACT, on unless "0" */
+	bool clocks;               /* KPROF_CLOCKS, likewise */
 };
 
 struct kp_inject {

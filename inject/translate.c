@@ -12,6 +12,7 @@
 #include <cupti_activity_deprecated.h>
 #endif
 
+#include "inject/clocks.h"
 #include "inject/driver.h"
 #include "inject/filter.h"
 #include "inject/share.h"
@@ -119,6 +120,7 @@ static void describe_device(struct kp_translator *translator, uint32_t ordinal)
 	translator->described[ordinal] = true;
 	kp_driver_describe(ordinal, &info);
 	kp_writer_device(translator->writer, &info);
+	kp_clocks_watch(&info);
 }
 
 /* The number of a name; *filtered: the user's patterns leave the kernel out, and there is none. */

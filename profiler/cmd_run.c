@@ -222,6 +222,7 @@ static int launch(struct run *run)
 		.live = run->recording.live_path,
 		.preload = kp_program_takes_preload(run->target.program.kind),
 		.redact = run->settings->redact == KP_SWITCH_ON,
+		.clocks = run->settings->clocks == KP_SWITCH_ON,
 	};
 	const char *explanation = kp_target_explain(&run->target);
 	struct kp_launched launched;

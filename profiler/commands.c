@@ -17,7 +17,7 @@
 
 #define AT(member) offsetof(struct kp_settings, member)
 #define MANY SIZE_MAX
-#define COMMAND_COUNT 8
+#define COMMAND_COUNT 9
 
 static const char *const by_names[] = {"operator", "kernel", "process", NULL};
 static const char *const name_names[] = {"short", "full", "mangled", NULL};
@@ -52,6 +52,9 @@ static const struct kp_option recording_options[] = {
 	{.name = "redact", .type = KP_OPTION_CHOICE, .offset = AT(redact), .choices = switch_names,
 	 .help = "Leave values that look like secrets out of the command lines in the trace. On "
 		 "unless switched off."},
+	{.name = "clocks", .type = KP_OPTION_CHOICE, .offset = AT(clocks), .choices = switch_names,
+	 .help = "Record the GPU's clocks, power, temperature and why clocks are low, four times a "
+		 "second, where NVML tells them. On unless switched off."},
 	{.name = "quiet", .letter = 'q', .type = KP_OPTION_FLAG, .offset = AT(quiet),
 	 .help = "Print warnings and errors only: no ranking, no closing line."},
 	{0},
@@ -170,6 +173,20 @@ static const struct kp_option info_options[] = {
 	 .help = "Write to FILE instead of the standard output."},
 	{0},
 };
+static const struct kp_option bench_options[] = {
+	{.name = "all", .letter = 'a', .type = KP_OPTION_FLAG, .offset = AT(all),
+	 .help = "Show each kernel that was tried, not the best alone. This concerns text."},
+	{.name = "device", .type = KP_OPTION_COUNT, .offset = AT(device), .argument = "N",
+	 .help = "Measure device N, as CUDA counts them; by default the first of each model."},
+	{.name = "format", .letter = 'f', .type = KP_OPTION_CHOICE, .offset = AT(format),
+	 .choices = info_formats,
+	 .help = "The format. Without this option it follows the extension of the output file, "
+		 "else it is text."},
+	{.name = "output", .letter = 'o', .type = KP_OPTION_FILE, .offset = AT(output),
+	 .argument = "FILE",
+	 .help = "Write to FILE instead of the standard output."},
+	{0},
+};
 static const struct kp_option manual_options[] = {
 	{.name = "man", .type = KP_OPTION_FLAG, .offset = AT(man),
 	 .help = "Print the manual page of COMMAND in mdoc(7)."},
@@ -188,6 +205,7 @@ static const struct kp_option_group run_group = {"Report", run_options};
 static const struct kp_option_group view_group = {"What the report shows", view_options};
 static const struct kp_option_group report_group = {"Output", report_options};
 static const struct kp_option_group info_group = {"Output", info_options};
+static const struct kp_option_group bench_group = {"Measurement", bench_options};
 static const struct kp_option_group manual_group = {"Documentation", manual_options};
 
 static const struct kp_example run_statuses[] = {
@@ -357,6 +375,43 @@ static const struct kp_command ctl_command = {
 	.run = kp_cmd_ctl,
 };
 
+static const char *const bench_description[] = {
+	"Runs the measurement BENCH on a GPU; without one, lists them.",
+	"ceilings finds out what the GPU can do at most: bytes a second that are read from, "
+	"written to and copied within its memory, and operations a second of its arithmetic units "
+	"and tensor cores for each type. Each figure is the median of 21 repetitions on random "
+	"data after a warm-up, by the fastest of several kernels, which are checked against a "
+	"reference before; least and most stand beside it. Clocks are taken as they are found. It "
+	"takes about 10 seconds, and nothing else should use the GPU meanwhile. Results are kept "
+	"for each GPU and driver, and reports compare kernels with them; without them, with the "
+	"datasheet.",
+	NULL,
+};
+static const struct kp_example bench_examples[] = {
+	{"kprof bench ceilings", "Measure the GPU, and keep the result for reports."},
+	{"kprof bench ceilings --device 1 -o gpu1.yaml", "Measure the second, as YAML."},
+	{0},
+};
+static const struct kp_example bench_statuses[] = {
+	{"0", "All was measured."},
+	{"125", "There is no GPU, it could not be measured, or kprof was called wrongly."},
+	{0},
+};
+static const struct kp_example bench_environment[] = {
+	{"XDG_CACHE_HOME", "Results are kept in kprof/ceilings.yaml below it; below $HOME/.cache "
+			   "without it."},
+	{"CUDA_VISIBLE_DEVICES", "Which devices there are, and in what order."},
+	{0},
+};
+static const struct kp_command bench_command = {
+	.name = "bench", .page = "kprof-bench", .operands = "[BENCH]",
+	.summary = "measure what a GPU can do",
+	.description = bench_description, .examples = bench_examples, .statuses = bench_statuses,
+	.environment = bench_environment, .most = 1,
+	.groups = (const struct kp_option_group *const[]){&bench_group, &help_group, NULL},
+	.run = kp_cmd_bench,
+};
+
 static const char *const doctor_description[] = {
 	"Checks what kprof needs on this machine: the NVIDIA driver and its devices, CUPTI, the "
 	"library that is preloaded into programs, access to performance counters, and environment "
@@ -406,7 +461,7 @@ static const struct kp_command version_command = {
 
 const struct kp_command *const kp_commands[COMMAND_COUNT + 1] = {
 	&run_command, &record_command, &report_command, &info_command,
-	&ctl_command, &doctor_command, &help_command, &version_command, NULL,
+	&ctl_command, &bench_command, &doctor_command, &help_command, &version_command, NULL,
 };
 // clang-format on
 
@@ -431,7 +486,8 @@ const char *kp_commands_nearest(const char *word)
 int kp_commands_run(const struct kp_command *command, int argc, char **argv)
 {
 	struct kp_settings settings = {
-		.format = -1, .threshold_pct = 30, .top = 10, .counters = KP_COUNTERS_DEFAULT};
+		.format = -1, .threshold_pct = 30, .top = 10, .counters = KP_COUNTERS_DEFAULT,
+		.device = UINT64_MAX};
 	char complaint[KP_COMPLAINT_BYTES];
 
 	if (kp_options_parse(command, argc, argv, &settings, complaint) != KP_OK)

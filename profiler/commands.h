@@ -20,6 +20,7 @@ int kp_cmd_record(const struct kp_settings *settings);
 int kp_cmd_report(const struct kp_settings *settings);
 int kp_cmd_info(const struct kp_settings *settings);
 int kp_cmd_ctl(const struct kp_settings *settings);
+int kp_cmd_bench(const struct kp_settings *settings);
 int kp_cmd_doctor(const struct kp_settings *settings);
 int kp_cmd_help(const struct kp_settings *settings);
 int kp_cmd_version(const struct kp_settings *settings);

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "profiler/clocks.h"
 #include "profiler/fates.h"
 #include "profiler/fields.h"
 
@@ -214,6 +215,7 @@ static void emit_gpus(struct kp_emit *emit, const struct kp_report *report)
 		kp_emit_count(emit, "kernel_time_ns", gpu->kernel_ns);
 		kp_emit_count(emit, "busy_time_ns", gpu->busy_ns);
 		kp_emit_count(emit, "span_ns", gpu->span_ns);
+		kp_clocks_emit(emit, &gpu->clocks);
 		kp_emit_map_end(emit);
 	}
 	kp_emit_list_end(emit);

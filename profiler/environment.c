@@ -98,5 +98,6 @@ enum kp_status kp_environment_apply(const struct kp_environment *environment)
 	done &= setenv("KPROF_TRACE", environment->trace, 1) == 0;
 	done &= setenv("KPROF_LIVE", environment->live, 1) == 0;
 	done &= setenv("KPROF_REDACT", environment->redact ? "1" : "0", 1) == 0;
+	done &= setenv("KPROF_CLOCKS", environment->clocks ? "1" : "0", 1) == 0;
 	return done ? KP_OK : KP_NO_MEMORY;
 }

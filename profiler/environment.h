@@ -17,6 +17,7 @@ struct kp_environment {
 	const char *live;    /* absolute path of the shared mapping; see trace/live.h */
 	bool preload;        /* false: the program's loader cannot take it */
 	bool redact;         /* secrets in command lines */
+	bool clocks;         /* read them, by NVML */
 };
 
 /* Says, a line each, which of the user's variables stand in the way. Before the program starts. */

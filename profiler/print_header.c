@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/clocks.h"
 #include "profiler/humanise.h"
 #include "profiler/print.h"
 #include "profiler/style.h"
@@ -94,6 +95,19 @@ static void print_gpu(FILE *file, const struct kp_report *report, const struct k
 			 kp_human_duration((double)gpu->busy_ns, DIGITS).text,
 			 kp_human_duration((double)gpu->span_ns, DIGITS).text);
 	line(file, view, KP_STYLE_PLAIN, label, "%s", text);
+}
+
+/* What NVML said of it meanwhile; nothing where it said nothing. */
+static void print_clocks(FILE *file, const struct kp_gpu_row *gpu, const struct kp_view *view)
+{
+	char text[512];
+
+	kp_clocks_text(&gpu->clocks, text, sizeof text);
+	if (text[0])
+		line(file, view, KP_STYLE_PLAIN, "Clocks", "%s", text);
+	kp_clocks_throttle_text(&gpu->clocks, text, sizeof text);
+	if (text[0])
+		line(file, view, KP_STYLE_WARNING, "Throttled", "%s", text);
 }
 
 static void print_driver(FILE *file, const struct kp_report *report, const struct kp_view *view)
@@ -391,8 +405,10 @@ static void print_damage(FILE *file, const struct kp_report *report, const struc
 void kp_print_header(FILE *file, const struct kp_report *report, const struct kp_view *view)
 {
 	print_command(file, report, view);
-	for (size_t i = 0; i < report->gpu_count && i < MAX_GPUS; i++)
+	for (size_t i = 0; i < report->gpu_count && i < MAX_GPUS; i++) {
 		print_gpu(file, report, &report->gpus[i], view);
+		print_clocks(file, &report->gpus[i], view);
+	}
 	if (report->gpu_count > MAX_GPUS)
 		line(file, view, KP_STYLE_PLAIN, "", "and %zu more GPUs",
 		     report->gpu_count - MAX_GPUS);

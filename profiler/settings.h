@@ -19,7 +19,7 @@ enum kp_capture { KP_CAPTURE_NONE, KP_CAPTURE_CUDA_PROFILER };
 struct kp_settings {
 	bool help, version;
 	bool quiet;
-	int redact;           /* enum kp_switch */
+	int redact, clocks;   /* enum kp_switch */
 	const char *output;   /* -o: the trace of run and record, the report of report and info */
 	const char *report;   /* --report: NULL: none */
 	int format;           /* enum kp_format; -1: by the output's extension */
@@ -37,6 +37,8 @@ struct kp_settings {
 	int counters;                       /* enum kp_counter_mode */
 	int counter_set;                    /* enum kp_counter_set */
 	double counter_interval_us;         /* 0: the set's */
+	bool all;                           /* whatever was tried, not the best alone */
+	uint64_t device;                    /* to measure; UINT64_MAX: the first of each model */
 	bool man, bash_completion;
 	char **operands; /* borrowed from main's argv, ended by NULL */
 	size_t operand_count;

@@ -225,6 +225,7 @@ def check_manners(ledger):
     """What kprof must never do, whatever happens."""
     require_equal("violations of CUPTI's buffers", ledger["buffer_violations"], 0)
     require_equal("CUPTI calls in forked children", ledger["calls_after_fork"], 0)
+    require_equal("NVML calls in forked children", ledger["nvml_after_fork"], 0)
     require_equal("unsafe calls of cuptiFinalize", ledger["unsafe_finalizes"], 0)
     require_equal("CUPTI calls that bring it back", ledger["calls_detached"], 0)
     require_equal("calls of PM sampling out of order", ledger["pm_violations"], 0)

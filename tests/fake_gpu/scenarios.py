@@ -73,6 +73,48 @@ def check_memops(run):
     require_equal("rows", sorted(rows.values()), [(100, 100000)] * 3)
 
 
+def check_clocks(run):
+    """NVML's readings, four a second, those that are slowed down told apart."""
+    gpu, = run.document["gpus"]
+    clocks = gpu["clocks"]
+    require_equal("readings", clocks["readings"], run.ledger["nvml_readings"])
+    require(3 <= clocks["readings"] <= 60, f"{clocks['readings']} readings")
+    slow = clocks["readings"] // 4
+    require_equal("clocks of multiprocessors",
+                  [clocks[f"sm_mhz_{which}"] for which in ("min", "median", "max")],
+                  [1755 if slow else 1980, 1980, 1980])
+    require_equal("others", (clocks["memory_mhz_max"], clocks["temperature_max_c"],
+                             clocks["power_max_mw"]), (2619, 61, 680000 if slow else 400000))
+    share = 100 * slow / clocks["readings"]
+    require(abs(clocks["throttled_pct"] - share) < 0.001, f"{clocks['throttled_pct']} % throttled")
+    require_equal("reasons", list(clocks["throttle_reasons_pct"]), ["power_cap"] if slow else [])
+    require(re.search(r"^Clocks +SM 1980 MHz", run.place.text, re.MULTILINE), run.place.text)
+    require(bool(re.search(r"^Throttled +[0-9.]+% of the time, by power limit", run.place.text,
+                           re.MULTILINE)) == bool(slow), run.place.text)
+
+
+def check_clocks_without_power(run):
+    """What NVML does not know is unknown, not 0."""
+    clocks = run.document["gpus"][0]["clocks"]
+    require_equal("power", (clocks["power_mean_mw"], clocks["power_max_mw"]), (None, None))
+    require(clocks["sm_mhz_max"] == 1980 and " W " not in run.place.text, run.place.text)
+
+
+def check_short_clocks(run):
+    """A program that ends at once never waits for NVML."""
+    if run.result.seconds < 0.25:
+        check_no_clocks(starts=0)(run)
+
+
+def check_no_clocks(starts):
+    def check(run):
+        require_equal("starts of NVML", run.ledger["nvml_starts"], starts)
+        for gpu in run.document["gpus"]:
+            require_equal("clocks", gpu["clocks"], None)
+        require("Clocks" not in run.place.text, run.place.text)
+    return check
+
+
 def check_device(run):
     gpu, = run.document["gpus"]
     require_equal("facts", (gpu["name"], gpu["sm_count"], gpu["compute_major"], gpu["memory_bytes"],
@@ -518,6 +560,7 @@ ERROR_35 = (r"INSUFFICIENT_PRIVILEGES", r"\b35\b", r"NVreg_RestrictProfilingToAd
 ERROR_39 = (r"MULTIPLE_SUBSCRIBERS", r"\b39\b", r"another (profiler|client)")
 FIVE = ["--kernels", "5", "--print"]
 MANY = ["--kernels", "500", "--print"]
+LONG = ["--kernels", "2000", "--interval-us", "800", "--print"]
 
 SCENARIOS = [
     # what is recorded
@@ -737,6 +780,19 @@ SCENARIOS = [
              args=["--kernels", "10000000", "--interval-us", "100"]),
     Scenario("kill_in_windows", play=play_kill_in_windows, faults="wall",
              options=("--delay", "0.5"), args=["--kernels", "10000000", "--interval-us", "100"]),
+    # clocks
+    Scenario("clocks", args=LONG, kernels=2000, check=check_clocks),
+    Scenario("clocks_off", args=LONG, kernels=2000, options=("--clocks", "off"),
+             check=check_no_clocks(starts=0)),
+    Scenario("clocks_short", args=FIVE, kernels=5, check=check_short_clocks),
+    Scenario("clocks_no_nvml", args=LONG, kernels=2000, faults="nvml=9",
+             check=check_no_clocks(starts=0)),
+    Scenario("clocks_no_power", args=LONG, kernels=2000, faults="nvml_power",
+             check=check_clocks_without_power),
+    Scenario("clocks_fork", args=[*LONG, "--fork", "again"], faults="refork", agrees=False,
+             check=lambda run: check_sum(run.document, run.ledger)),
+    Scenario("clocks_delay", args=LONG, options=("--delay", "3600"), kernels=0,
+             check=check_no_clocks(starts=0)),
     # the user's own settings
     Scenario("own_preload", script=PRELOAD_SCRIPT, env={"LD_PRELOAD": "libm.so.6"}, kernels=8),
     Scenario("own_injection", args=FIVE,

@@ -13,6 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import ceiling_checks
 import compare
 import counter_checks
 import host_checks
@@ -557,6 +558,7 @@ CHECKS = [
           "the same, PyTorch in a CUDA graph"),
     *host_checks.rows(sample, record_with, need_torch, TORCH),
     *counter_checks.CHECKS,
+    *ceiling_checks.CHECKS,
     Check("overhead", 300, overhead, "cost of a launch and of a graph node"),
 ]
 

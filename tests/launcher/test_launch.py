@@ -243,7 +243,7 @@ class Environment(Case):
                             env=environment(**changes))
         self.assertEqual(result.returncode, 0, result.stderr)
         pairs = (word.split("=", 1) for word in result.stdout.decode().split("\0") if word)
-        others = ("KPROF_TRACE", "KPROF_LIVE", "KPROF_REDACT", "KPROF_INJECT_LIB")
+        others = ("KPROF_TRACE", "KPROF_LIVE", "KPROF_REDACT", "KPROF_CLOCKS", "KPROF_INJECT_LIB")
         return {name.removeprefix("KPROF_"): value for name, value in pairs
                 if name.startswith("KPROF_") and name not in others}
 
@@ -256,6 +256,12 @@ class Environment(Case):
         """What the collector is told about hardware counters."""
         return {name: value for name, value in self.told(*options, **changes).items()
                 if name.startswith("COUNTER")}
+
+    def test_clocks_reach_the_collector(self):
+        for options, told in (((), "1"), (("--clocks", "on"), "1"), (("--clocks", "off"), "0")):
+            result = self.kprof(*options, "-o", "t.kprof", "--", "sh", "-c", "echo $KPROF_CLOCKS",
+                                env=environment(KPROF_CLOCKS="x"))
+            self.assertEqual(result.stdout.decode(), told + "\n")
 
     def test_windows_reach_the_collector_as_numbers(self):
         self.assertEqual(self.windows(), {})

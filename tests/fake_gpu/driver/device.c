@@ -18,7 +18,6 @@
 #include "tests/fake_gpu/common/ledger.h"
 
 #define DEVICE_NAME "Fake GPU"
-#define DEVICE_BYTES (16ULL << 30)
 
 struct attribute_row {
 	CUdevice_attribute attribute;
@@ -233,7 +232,7 @@ KP_FAKE_EXPORT CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice device)
 	CUresult result = check_device(bytes, device);
 
 	if (result == CUDA_SUCCESS)
-		*bytes = DEVICE_BYTES;
+		*bytes = KP_FAKE_DEVICE_BYTES;
 	return result;
 }
 

@@ -19,6 +19,7 @@
 #define KP_FAKE_EXPORT __attribute__((visibility("default")))
 #define KP_FAKE_DEVICES 2
 #define KP_FAKE_DRIVER_VERSION 13000
+#define KP_FAKE_DEVICE_BYTES (16ULL << 30)
 
 void kp_fake_lock(void);
 void kp_fake_unlock(void);

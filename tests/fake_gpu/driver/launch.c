@@ -8,12 +8,14 @@
 #include <stdatomic.h>
 
 #include "tests/fake_gpu/common/faults.h"
+#include "tests/fake_gpu/driver/emulate.h"
 #include "tests/fake_gpu/driver/function.h"
 
 struct launch {
 	CUfunction function;
 	CUstream stream;
 	bool per_thread;
+	void **arguments;
 	struct kp_fake_op op; /* what it does, without times */
 };
 
@@ -37,6 +39,19 @@ static bool has_size(const struct kp_fake_op *op)
 	       op->block[2];
 }
 
+/* Does what a kernel of a fatbin does, and tells how long that takes; others only take their time.
+ */
+static uint64_t compute(const struct launch *launch, const struct CUfunc_st *function)
+{
+	const struct kp_fake_op *op = &launch->op;
+	uint64_t blocks = (uint64_t)op->grid[0] * op->grid[1] * op->grid[2];
+	uint64_t threads = (uint64_t)op->block[0] * op->block[1] * op->block[2];
+
+	if (!function->emulation || !launch->arguments)
+		return function->kernel.duration_ns;
+	return kp_fake_emulate(function->emulation, blocks * threads, launch->arguments);
+}
+
 static CUresult submit(struct launch *launch, const struct CUfunc_st *function,
 		       struct CUctx_st *context, uint32_t correlation)
 {
@@ -50,7 +65,7 @@ static CUresult submit(struct launch *launch, const struct CUfunc_st *function,
 		return CUDA_ERROR_LAUNCH_FAILED;
 	launch->op.kernel = &function->kernel;
 	launch->op.correlation = correlation;
-	kp_fake_submit(stream, function->kernel.duration_ns, &launch->op);
+	kp_fake_submit(stream, compute(launch, function), &launch->op);
 	return CUDA_SUCCESS;
 }
 
@@ -80,7 +95,7 @@ KP_FAKE_EXPORT CUresult cuLaunchKernel(CUfunction f, unsigned int grid_x, unsign
 	cuLaunchKernel_params params = {f,       grid_x,       grid_y, grid_z,    block_x, block_y,
 					block_z, shared_bytes, stream, arguments, extra};
 	struct kp_fake_call call = KP_FAKE_CALL(cuLaunchKernel, &params);
-	struct launch launch = {.function = f, .stream = stream};
+	struct launch launch = {.function = f, .stream = stream, .arguments = arguments};
 
 	launch.op = describe((struct size){grid_x, grid_y, grid_z},
 			     (struct size){block_x, block_y, block_z}, shared_bytes);

@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/fake_gpu/common/faults.h"
+#include "tests/fake_gpu/driver/emulate.h"
+
 #define FIXED_NS 500
 #define BYTES_PER_NS 10
 
@@ -17,8 +20,22 @@ struct copy {
 	const void *from; /* NULL: a set to op.value */
 	CUstream stream;
 	bool per_thread;
+	bool words;           /* of a set: 32 bits each */
 	struct kp_fake_op op; /* what it does, without times */
 };
+
+/* By bytes, or by words of 32 bits. */
+static void set(const struct copy *copy)
+{
+	uint32_t *words = copy->to;
+
+	if (!copy->words) {
+		memset(copy->to, (int)copy->op.value, copy->op.bytes);
+		return;
+	}
+	for (size_t i = 0; i < copy->op.bytes / sizeof(*words); i++)
+		words[i] = copy->op.value;
+}
 
 static CUresult run(struct copy *copy, uint32_t correlation)
 {
@@ -38,7 +55,8 @@ static CUresult run(struct copy *copy, uint32_t correlation)
 	if (copy->from)
 		memmove(copy->to, copy->from, copy->op.bytes);
 	else
-		memset(copy->to, (int)copy->op.value, copy->op.bytes);
+		set(copy);
+	kp_fake_emulate_anew();
 	copy->op.correlation = correlation;
 	kp_fake_submit(stream, FIXED_NS + copy->op.bytes / BYTES_PER_NS, &copy->op);
 	if (!copy->op.async)
@@ -135,6 +153,21 @@ KP_FAKE_EXPORT CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, siz
 	return run_set(&call, &set);
 }
 
+KP_FAKE_EXPORT CUresult cuMemsetD32Async(CUdeviceptr to, unsigned int value, size_t words,
+					 CUstream stream)
+{
+	cuMemsetD32Async_params params = {to, value, words, stream};
+	struct kp_fake_call call = KP_FAKE_CALL(cuMemsetD32Async, &params);
+	struct copy set = {.to = (void *)to,
+			   .stream = stream,
+			   .words = true,
+			   .op.bytes = words * 4,
+			   .op.value = value,
+			   .op.async = true};
+
+	return run_set(&call, &set);
+}
+
 KP_FAKE_EXPORT CUresult cuMemsetD8Async_ptsz(CUdeviceptr to, unsigned char value, size_t bytes,
 					     CUstream stream)
 {
@@ -148,6 +181,20 @@ KP_FAKE_EXPORT CUresult cuMemsetD8Async_ptsz(CUdeviceptr to, unsigned char value
 			   .op.async = true};
 
 	return run_set(&call, &set);
+}
+
+KP_FAKE_EXPORT CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes)
+{
+	struct CUctx_st *context;
+	CUresult result = kp_fake_ready_context(&context);
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!free_bytes || !total_bytes)
+		return CUDA_ERROR_INVALID_VALUE;
+	*free_bytes = (size_t)(kp_fake_faults()->free_mib ? kp_fake_faults()->free_mib : 256) << 20;
+	*total_bytes = KP_FAKE_DEVICE_BYTES;
+	return CUDA_SUCCESS;
 }
 
 KP_FAKE_EXPORT CUresult cuMemAlloc_v2(CUdeviceptr *out, size_t bytes)

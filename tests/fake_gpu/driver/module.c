@@ -1,5 +1,6 @@
 /*
- * Modules, libraries, kernels and functions of the fake driver; the image is struct kp_fake_image.
+ * Modules, libraries, kernels and functions of the fake driver; the image is struct kp_fake_image,
+ * or a fatbin (emulate.h).
  *
  * As with the real driver, a launch accepts a CUkernel in place of a CUfunction, and only a
  * CUfunction has a name by cuFuncGetName.
@@ -9,6 +10,7 @@
 #include <string.h>
 
 #include "tests/fake_gpu/driver/call.h"
+#include "tests/fake_gpu/driver/emulate.h"
 
 static struct CUmod_st *load(const struct kp_fake_image *image, enum kp_fake_tag tag)
 {
@@ -30,6 +32,21 @@ static struct CUmod_st *load(const struct kp_fake_image *image, enum kp_fake_tag
 		function->handle.tag = KP_FAKE_KERNEL;
 		function->handle.function = function;
 	}
+	return module;
+}
+
+/* A fatbin: its kernels are those that can be computed here. */
+static struct CUmod_st *load_fatbin(enum kp_fake_tag tag)
+{
+	struct kp_fake_kernel *kernels = kp_fake_alloc(kp_fake_emulation_count * sizeof(*kernels));
+	const struct kp_fake_image image = {KP_FAKE_IMAGE_MAGIC, kp_fake_emulation_count, kernels};
+	struct CUmod_st *module;
+
+	for (size_t i = 0; i < kp_fake_emulation_count; i++)
+		kernels[i] = (struct kp_fake_kernel){.name = kp_fake_emulations[i].name};
+	module = load(&image, tag);
+	for (size_t i = 0; i < kp_fake_emulation_count; i++)
+		module->functions[i].emulation = &kp_fake_emulations[i];
 	return module;
 }
 
@@ -60,9 +77,9 @@ KP_FAKE_EXPORT CUresult cuModuleLoadData(CUmodule *out, const void *data)
 		return result;
 	if (!out || !image)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (image->magic != KP_FAKE_IMAGE_MAGIC)
+	if (!kp_fake_is_fatbin(image) && image->magic != KP_FAKE_IMAGE_MAGIC)
 		return CUDA_ERROR_INVALID_IMAGE;
-	*out = load(image, KP_FAKE_MODULE);
+	*out = kp_fake_is_fatbin(image) ? load_fatbin(KP_FAKE_MODULE) : load(image, KP_FAKE_MODULE);
 	kp_fake_announce_resource(CUPTI_CBID_RESOURCE_MODULE_LOADED, context, NULL, NULL);
 	return CUDA_SUCCESS;
 }
@@ -122,9 +139,10 @@ KP_FAKE_EXPORT CUresult cuLibraryLoadData(CUlibrary *out, const void *data, CUji
 		return result;
 	if (!out || !image)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (image->magic != KP_FAKE_IMAGE_MAGIC)
+	if (!kp_fake_is_fatbin(image) && image->magic != KP_FAKE_IMAGE_MAGIC)
 		return CUDA_ERROR_INVALID_IMAGE;
-	*out = (CUlibrary)(void *)load(image, KP_FAKE_LIBRARY);
+	*out = (CUlibrary)(void *)(kp_fake_is_fatbin(image) ? load_fatbin(KP_FAKE_LIBRARY)
+							    : load(image, KP_FAKE_LIBRARY));
 	return CUDA_SUCCESS;
 }
 
@@ -197,5 +215,38 @@ KP_FAKE_EXPORT CUresult cuFuncGetModule(CUmodule *module, CUfunction function)
 	if (!kp_fake_is(function, KP_FAKE_FUNCTION))
 		return CUDA_ERROR_INVALID_HANDLE;
 	*module = function->module;
+	return CUDA_SUCCESS;
+}
+
+KP_FAKE_EXPORT CUresult cuFuncSetAttribute(CUfunction handle, CUfunction_attribute attribute,
+					   int value)
+{
+	CUresult result = kp_fake_ready();
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!kp_fake_function(handle))
+		return CUDA_ERROR_INVALID_HANDLE;
+	if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES && value > 227 << 10)
+		return CUDA_ERROR_INVALID_VALUE;
+	return CUDA_SUCCESS;
+}
+
+/* By threads and shared memory alone. */
+KP_FAKE_EXPORT CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction handle,
+								    int threads,
+								    size_t shared_bytes)
+{
+	CUresult result = kp_fake_ready();
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!blocks || threads < 1 || threads > 1024)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!kp_fake_function(handle))
+		return CUDA_ERROR_INVALID_HANDLE;
+	*blocks = 2048 / threads;
+	if (shared_bytes && (size_t)*blocks > (228U << 10) / (shared_bytes + 1024))
+		*blocks = (int)((228U << 10) / (shared_bytes + 1024));
 	return CUDA_SUCCESS;
 }

@@ -28,7 +28,8 @@ enum kp_fake_tag {
 	KP_FAKE_KERNEL,
 	KP_FAKE_GRAPH,
 	KP_FAKE_NODE,
-	KP_FAKE_EXEC
+	KP_FAKE_EXEC,
+	KP_FAKE_EVENT
 };
 
 struct CUctx_st {
@@ -62,6 +63,7 @@ struct CUkern_st {
 struct CUfunc_st {
 	enum kp_fake_tag tag;
 	struct kp_fake_kernel kernel; /* immutable; the name lives as long as the process */
+	const struct kp_fake_emulation *emulation; /* NULL: it computes nothing */
 	struct CUkern_st handle;
 	struct CUmod_st *module;
 };
@@ -98,6 +100,13 @@ struct CUgraphExec_st {
 	uint32_t id;
 	struct CUgraph_st *graph; /* its own copy, child graphs unfolded */
 	struct CUctx_st *context;
+};
+
+struct CUevent_st {
+	enum kp_fake_tag tag;
+	struct CUctx_st *context;
+	uint64_t time_ns; /* when it is reached */
+	bool recorded;
 };
 
 /* Whether a handle is a live object of this kind (every object begins with its tag). */

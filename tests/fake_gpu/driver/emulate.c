@@ -1,0 +1,163 @@
+/* The kernels of kernels/ceilings.cu in C; see emulate.h. Threading: one launch at a time. */
+#include "tests/fake_gpu/driver/emulate.h"
+
+#include <string.h>
+
+#include "tests/fake_gpu/common/faults.h"
+
+#define FATBIN_MAGIC 0xba55ed50U
+#define VECTOR_WORDS 4
+#define READ_SLOTS 4096
+
+struct work {
+	const uint32_t *in;
+	uint32_t *out;
+	uint64_t count; /* vectors of 16 bytes */
+	uint32_t iterations;
+};
+
+static struct work work_of(void **arguments)
+{
+	return (struct work){*(const uint32_t **)arguments[0], *(uint32_t **)arguments[1],
+			     *(uint64_t *)arguments[2], *(uint32_t *)arguments[3]};
+}
+
+static uint64_t time_ns(double amount, double rate)
+{
+	return (uint64_t)(amount / rate);
+}
+
+static uint64_t run_fill(const struct kp_fake_emulation *row, uint64_t threads, void **arguments)
+{
+	struct work work = work_of(arguments);
+
+	(void)threads;
+	for (uint64_t i = 0; i < work.count * VECTOR_WORDS; i++) {
+		uint32_t word = (uint32_t)i;
+
+		word = (word ^ word >> 16) * 0x21f0aaadU;
+		word = (word ^ word >> 15) * 0x735a2d97U;
+		work.out[i] = word ^ word >> 15;
+	}
+	return time_ns((double)work.count * 16, row->rate);
+}
+
+/* The exclusive or of all words, in one of the slots. */
+static uint64_t run_read(const struct kp_fake_emulation *row, uint64_t threads, void **arguments)
+{
+	struct work work = work_of(arguments);
+	uint32_t folded = 0;
+
+	for (uint64_t i = 0; i < work.count * VECTOR_WORDS; i++)
+		folded ^= work.in[i];
+	work.out[threads % READ_SLOTS] ^= folded;
+	return time_ns((double)work.count * 16, row->rate);
+}
+
+static uint64_t run_copy(const struct kp_fake_emulation *row, uint64_t threads, void **arguments)
+{
+	struct work work = work_of(arguments);
+
+	(void)threads;
+	memcpy(work.out, work.in, work.count * 16);
+	return time_ns((double)work.count * 32, row->rate);
+}
+
+static uint64_t run_write(const struct kp_fake_emulation *row, uint64_t threads, void **arguments)
+{
+	static const uint32_t steps[] = {0x9e3779b1U, 0x85ebca77U, 0xc2b2ae3dU, 0x27d4eb2fU};
+	struct work work = work_of(arguments);
+
+	(void)threads;
+	for (uint64_t i = 0; i < work.count * VECTOR_WORDS; i++)
+		work.out[i] = work.in[i % VECTOR_WORDS] +
+			      (uint32_t)(i / VECTOR_WORDS) * steps[i % VECTOR_WORDS];
+	return time_ns((double)work.count * 16, row->rate);
+}
+
+/* With operands of one every multiply-add adds one; other sums are not computed, and left 0. */
+static uint64_t run_rate(const struct kp_fake_emulation *row, uint64_t threads, void **arguments)
+{
+	struct work work = work_of(arguments);
+	double sum = 0, *sums = (double *)(void *)work.out;
+	uint64_t operand = 0;
+
+	memcpy(&operand, work.in, row->one_bytes);
+	if (operand == row->one)
+		sum = (double)row->multiply_adds * work.iterations;
+	for (uint64_t i = 0; i < threads; i++)
+		sums[i] = sum;
+	return time_ns((double)row->multiply_adds * work.iterations * (double)threads, row->rate);
+}
+
+#define FP64 8, 0x3ff0000000000000ULL
+#define FP32 4, 0x3f800000ULL
+#define FP16 2, 0x3c00ULL
+#define BF16 2, 0x3f80ULL
+#define FP8 1, 0x38ULL
+#define INT8 1, 1ULL
+/* A warpgroup of 128 threads does 16 instructions of m64n256 an iteration. */
+#define WARPGROUP(k) (16 * 64 * 256 * (k) / 128)
+
+// clang-format off
+const struct kp_fake_emulation kp_fake_emulations[] = {
+	{"kp_fill", run_fill, 100, 0, 0, 0},
+	{"kp_read_4", run_read, 410, 0, 0, 0},
+	{"kp_read_8", run_read, 420, 0, 0, 0},
+	{"kp_read_bulk", run_read, 430, 0, 0, 0},
+	{"kp_write_4", run_write, 400, 0, 0, 0},
+	{"kp_copy_1", run_copy, 370, 0, 0, 0},
+	{"kp_copy_4", run_copy, 390, 0, 0, 0},
+	{"kp_copy_8", run_copy, 380, 0, 0, 0},
+	{"kp_copy_bulk", run_copy, 385, 0, 0, 0},
+	{"kp_fma_fp64", run_rate, 500, 128, FP64},
+	{"kp_fma_fp32", run_rate, 1000, 128, FP32},
+	{"kp_mma_fp64", run_rate, 1100, 8 * 16 * 8 * 16 / 32, FP64},
+	{"kp_wgmma_tf32", run_rate, 8000, WARPGROUP(8), FP32},
+	{"kp_wgmma_fp16", run_rate, 16000, WARPGROUP(16), FP16},
+	{"kp_wgmma_bf16", run_rate, 16500, WARPGROUP(16), BF16},
+	{"kp_wgmma_fp8", run_rate, 32000, WARPGROUP(32), FP8},
+	{"kp_wgmma_int8", run_rate, 33000, WARPGROUP(32), INT8},
+};
+// clang-format on
+const size_t kp_fake_emulation_count = sizeof(kp_fake_emulations) / sizeof(kp_fake_emulations[0]);
+
+static struct {
+	const struct kp_fake_emulation *row;
+	struct work work;
+	uint64_t duration_ns;
+} last;
+
+void kp_fake_emulate_anew(void)
+{
+	last.row = NULL;
+}
+
+bool kp_fake_is_fatbin(const void *image)
+{
+	return *(const uint32_t *)image == FATBIN_MAGIC;
+}
+
+/* The fault «wrong»: one word of what the N-th launch computes is off. */
+static void spoil(const struct work *work)
+{
+	static uint64_t launches;
+
+	if (++launches == kp_fake_faults()->wrong)
+		work->out[5] ^= 4;
+}
+
+uint64_t kp_fake_emulate(const struct kp_fake_emulation *row, uint64_t threads, void **arguments)
+{
+	struct work work = work_of(arguments);
+	bool again = last.row == row && last.work.in == work.in && last.work.out == work.out &&
+		     last.work.count == work.count && last.work.iterations == work.iterations;
+
+	if (again)
+		return last.duration_ns;
+	last.duration_ns = row->run(row, threads, arguments);
+	last.row = row;
+	last.work = work;
+	spoil(&work);
+	return last.duration_ns;
+}

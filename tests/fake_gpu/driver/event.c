@@ -1,0 +1,88 @@
+/*
+ * Events of the fake driver: an event is reached when all that its stream had before it has ended,
+ * and times between events are the GPU's.
+ */
+#include "tests/fake_gpu/driver/gpu.h"
+
+KP_FAKE_EXPORT CUresult cuEventCreate(CUevent *out, unsigned int flags)
+{
+	struct CUctx_st *context;
+	CUresult result = kp_fake_ready_context(&context);
+
+	(void)flags;
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!out)
+		return CUDA_ERROR_INVALID_VALUE;
+	*out = kp_fake_alloc(sizeof(**out));
+	(*out)->tag = KP_FAKE_EVENT;
+	(*out)->context = context;
+	return CUDA_SUCCESS;
+}
+
+KP_FAKE_EXPORT CUresult cuEventRecord(CUevent event, CUstream handle)
+{
+	struct CUctx_st *context;
+	CUresult result = kp_fake_ready_context(&context);
+	struct CUstream_st *stream;
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	stream = kp_fake_stream_resolve(context, handle, false);
+	if (!kp_fake_is(event, KP_FAKE_EVENT) || !stream || event->context != context)
+		return CUDA_ERROR_INVALID_HANDLE;
+	if (stream->capture)
+		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+	kp_fake_lock();
+	event->time_ns = kp_fake_stream_start(stream);
+	event->recorded = true;
+	kp_fake_unlock();
+	return CUDA_SUCCESS;
+}
+
+KP_FAKE_EXPORT CUresult cuEventQuery(CUevent event)
+{
+	CUresult result = kp_fake_ready();
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!kp_fake_is(event, KP_FAKE_EVENT))
+		return CUDA_ERROR_INVALID_HANDLE;
+	return event->time_ns <= kp_fake_now_ns() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+
+KP_FAKE_EXPORT CUresult cuEventSynchronize(CUevent event)
+{
+	CUresult result = cuEventQuery(event);
+
+	if (result != CUDA_ERROR_NOT_READY)
+		return result;
+	kp_fake_wait_until(event->time_ns);
+	return CUDA_SUCCESS;
+}
+
+KP_FAKE_EXPORT CUresult cuEventElapsedTime(float *ms, CUevent begin, CUevent end)
+{
+	CUresult result = cuEventQuery(end);
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!ms)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!kp_fake_is(begin, KP_FAKE_EVENT) || !begin->recorded || !end->recorded)
+		return CUDA_ERROR_INVALID_HANDLE;
+	*ms = (float)((double)(int64_t)(end->time_ns - begin->time_ns) / 1e6);
+	return CUDA_SUCCESS;
+}
+
+KP_FAKE_EXPORT CUresult cuEventDestroy_v2(CUevent event)
+{
+	CUresult result = kp_fake_ready();
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!kp_fake_is(event, KP_FAKE_EVENT))
+		return CUDA_ERROR_INVALID_HANDLE;
+	event->tag = KP_FAKE_DEAD;
+	return CUDA_SUCCESS;
+}

@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""kprof bench ceilings on the fake GPU: rates come out as the fake has them, wrong results are caught,
+and what is kept is found again. Without nvcc there is no device code, and kprof says so.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from harness import parse_json
+
+HAVE_NVCC = os.environ.get("KPROF_HAVE_NVCC") == "ON"
+BUILD = None
+# What tests/fake_gpu/driver/emulate.c does in a second, and by which kernel; operations count two.
+RATES = {
+    "read_gbps": (430, "bulk copy engine"),
+    "write_gbps": (400, "4 stores of 16 bytes a thread"),
+    "copy_gbps": (390, "4 times 16 bytes a thread"),
+    "fp64_tflops": (1.0, "fma"),
+    "fp32_tflops": (2.0, "fma"),
+    "tensor_fp64_tflops": (2.2, "mma m16n8k16"),
+    "tensor_tf32_tflops": (16.0, "wgmma m64n256k8"),
+    "tensor_fp16_tflops": (32.0, "wgmma m64n256k16"),
+    "tensor_bf16_tflops": (33.0, "wgmma m64n256k16"),
+    "tensor_fp8_tflops": (64.0, "wgmma m64n256k32"),
+    "tensor_int8_tops": (66.0, "wgmma m64n256k32"),
+}
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="kprof-bench-")
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.cache = os.path.join(self.folder, "cache")
+
+    def bench(self, *words, faults="", driver=True, **variables):
+        environment = {key: value for key, value in os.environ.items()
+                       if not key.startswith(("KP", "CUDA_", "LD_", "XDG_"))}
+        environment.update(XDG_CACHE_HOME=self.cache, KP_FAKE=faults, LC_ALL="C.UTF-8")
+        environment.update(variables)
+        if driver:
+            environment["LD_LIBRARY_PATH"] = os.path.join(BUILD, "tests", "fake_gpu", "cuda")
+        return subprocess.run([os.path.join(BUILD, "kprof"), "bench", *words], env=environment,
+                              cwd=self.folder, capture_output=True, timeout=120, check=False)
+
+    def refused(self, *words, says, **more):
+        ran = self.bench(*words, **more)
+        self.assertEqual((ran.returncode, ran.stdout), (125, b""), ran.stderr)
+        self.assertRegex(ran.stderr.decode(), says)
+        self.assertFalse(os.path.exists(os.path.join(self.cache, "kprof", "ceilings.yaml")))
+
+
+class Bench(Case):
+    def test_list(self):
+        ran = self.bench(driver=False)
+        self.assertEqual((ran.returncode, ran.stderr), (0, b""))
+        self.assertRegex(ran.stdout.decode(), r"^ceilings +\w")
+
+    def test_unknown(self):
+        self.refused("cielings", says="did you mean ceilings")
+
+    def test_no_driver(self):
+        if os.path.exists("/dev/nvidiactl"):
+            self.skipTest("there is a driver here")
+        self.refused("ceilings", driver=False, says="install the NVIDIA driver")
+
+    def test_driver_fails(self):
+        self.refused("ceilings", faults="init_fail=100", says="cuInit fails with error 100")
+
+    @unittest.skipIf(HAVE_NVCC, "built with nvcc")
+    def test_without_nvcc(self):
+        self.refused("ceilings", says="built without nvcc")
+
+
+@unittest.skipUnless(HAVE_NVCC, "built without nvcc")
+class Ceilings(Case):
+    def test_rates(self):
+        """Each ceiling is the best of its kernels, and the file holds what was printed."""
+        ran = self.bench("ceilings", "--format", "json")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        document = parse_json(ran.stdout)
+        self.assertEqual(document["schema"], "kprof.ceilings/v1")
+        gpu, = document["gpus"]  # the second is of the same model
+        self.assertEqual((gpu["name"], gpu["uuid"], gpu["sm_count"]),
+                         ("Fake GPU", "GPU-00010203-0405-0607-0809-0a0b0c0d0e0f", 10))
+        self.assertEqual(list(gpu["ceilings"]), list(RATES))
+        for key, (rate, how) in RATES.items():
+            ceiling = gpu["ceilings"][key]
+            self.assertEqual(ceiling["how"], how)
+            self.assertAlmostEqual(ceiling["value"], rate, delta=rate / 1000, msg=key)
+            self.assertTrue(ceiling["low"] <= ceiling["value"] <= ceiling["high"])
+            self.assertIn(ceiling["sm_mhz"], (1755, 1980, None))
+        self.assertIn(1980, [ceiling["sm_mhz"] for ceiling in gpu["ceilings"].values()])
+        kept = self.kept()
+        self.assertEqual(kept, document)
+        self.assertEqual(os.stat(self.kept_path()).st_mode & 0o777, 0o600)
+
+    def kept_path(self):
+        return os.path.join(self.cache, "kprof", "ceilings.yaml")
+
+    def kept(self):
+        with open(self.kept_path(), "rb") as file:
+            converted = subprocess.run([os.path.join(BUILD, "tests/fake_gpu/yaml_to_json")],
+                                       stdin=file, capture_output=True, check=True)
+        return parse_json(converted.stdout)
+
+    def test_text_all_of_another_device(self):
+        os.makedirs(os.path.dirname(self.kept_path()))
+        with open(self.kept_path(), "w", encoding="utf-8") as file:
+            json.dump({"schema": "kprof.ceilings/v1", "gpus": [
+                {"name": "H200", "uuid": "GPU-1", "driver": "1.2", "sm_count": 132, "ceilings": {}},
+                {"name": "no more", "ceilings": 7}]}, file)
+        ran = self.bench("ceilings", "--device", "1", "--all")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        text = ran.stdout.decode()
+        self.assertRegex(text, r"GPU +Fake GPU, 10 SMs, 17\.18GB, device 1\n")
+        self.assertRegex(text, r"\nread +430\.0 +430\.0 +430\.0 GB/s +84\.0% ")
+        self.assertEqual((text.count("\ntensor "), text.count("\ncopy ")), (6, 6))
+        self.assertIn("cuMemcpyDtoDAsync", text)
+        self.assertEqual([gpu["uuid"] for gpu in self.kept()["gpus"]],
+                         ["GPU-1", "GPU-10111213-1415-1617-1819-1a1b1c1d1e1f"])
+
+    def test_wrong_results(self):
+        """A kernel that computes one word wrongly is never timed."""
+        for launch in (1, 2, 7, 15, 19, 28):
+            self.refused("ceilings", faults=f"wrong={launch}", says="broken")
+
+    def test_too_little_memory(self):
+        self.refused("ceilings", faults="free_mib=100", says="105MB of the memory.* are needed")
+
+    def test_no_such_device(self):
+        self.refused("ceilings", "--device", "2", says="there is no device 2")
+
+    def test_formats(self):
+        self.refused("ceilings", "-o", "x.csv", says="text, YAML or JSON")
+
+    def test_cache_that_cannot_be_kept(self):
+        """The measurement stands."""
+        with open(self.cache, "w", encoding="utf-8"):
+            pass
+        ran = self.bench("ceilings")
+        self.assertEqual(ran.returncode, 0)
+        self.assertRegex(ran.stderr.decode(), "cannot be kept: Not a directory")
+        self.assertIn(b"\nread ", ran.stdout)
+
+    def test_cache_of_a_newer_kprof(self):
+        os.makedirs(os.path.dirname(self.kept_path()))
+        with open(self.kept_path(), "w", encoding="utf-8") as file:
+            file.write("schema: kprof.ceilings/v2\n")
+        ran = self.bench("ceilings")
+        self.assertEqual(ran.returncode, 0)
+        self.assertRegex(ran.stderr.decode(), "newer kprof")
+        with open(self.kept_path(), encoding="utf-8") as file:
+            self.assertEqual(file.read(), "schema: kprof.ceilings/v2\n")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", required=True)
+    arguments, rest = parser.parse_known_args()
+    BUILD = os.path.abspath(arguments.build)
+    unittest.main(argv=[sys.argv[0], *rest])
