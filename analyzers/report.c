@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analyzers/report_build.h"
+#include "analyzers/report_counters.h"
 
 int kp_build_order(uint64_t a, uint64_t b)
 {
@@ -46,6 +47,7 @@ static enum kp_status builder_init(struct kp_builder *builder, struct kp_reader 
 	if (!builder->report->arena)
 		return KP_NO_MEMORY;
 	kp_build_boots(builder);
+	kp_build_counters_begin(builder);
 	enum kp_status status = kp_operators_builtin(&builder->operators);
 	if (status == KP_OK)
 		status = kp_build_windows_begin(builder);
@@ -59,8 +61,10 @@ static void builder_fini(struct kp_builder *builder)
 
 	for (size_t i = 0; builder->processes && i < processes; i++)
 		free(builder->processes[i].slots);
-	for (size_t i = 0; i < builder->gpu_count; i++)
+	for (size_t i = 0; i < builder->gpu_count; i++) {
 		kp_sweep_destroy(builder->gpus[i].sweep);
+		kp_build_counters_end(builder->gpus[i].counters);
+	}
 	kp_build_uses_fini(builder);
 	kp_build_windows_end(builder);
 	kp_build_host_end(builder);
@@ -69,6 +73,8 @@ static void builder_fini(struct kp_builder *builder)
 	free(builder->gpus);
 	free(builder->rows);
 	free(builder->gpu_of_device);
+	free(builder->traffic_operators);
+	free(builder->traffic_classes);
 	kp_intern_fini(&builder->row_names);
 	kp_intern_fini(&builder->devices);
 	kp_intern_fini(&builder->gpu_keys);
@@ -103,13 +109,19 @@ enum kp_status kp_report_build(struct kp_reader *reader, const struct kp_report_
 	if (status == KP_OK)
 		status = read_all(&builder);
 	if (status == KP_OK)
+		status = kp_build_traffic_begin(&builder);
+	if (status == KP_OK)
 		status = kp_build_totals(&builder);
 	if (status == KP_OK)
 		status = kp_build_ranking(&builder);
+	if (status == KP_OK)
+		status = kp_build_traffic_findings(&builder);
 	if (status == KP_OK) {
 		builder.report->advice = kp_build_advice(builder.report);
 		status = builder.report->advice ? KP_OK : KP_NO_MEMORY;
 	}
+	if (builder.report)
+		builder.report->options.ceilings = NULL; /* borrowed for the time of building */
 	builder_fini(&builder);
 	if (status != KP_OK) {
 		kp_report_destroy(builder.report);

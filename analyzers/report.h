@@ -28,9 +28,11 @@
 #include <stdint.h>
 
 #include "analyzers/clocks.h"
+#include "analyzers/report_counts.h"
 #include "analyzers/report_host.h"
 #include "analyzers/report_process.h"
 #include "analyzers/report_times.h"
+#include "analyzers/report_traffic.h"
 #include "analyzers/report_windows.h"
 #include "trace/reader.h"
 #include "trace/status.h"
@@ -54,7 +56,10 @@ struct kp_kernel_row {
 	uint32_t grid[3], block[3]; /* of the combination with most time */
 	uint32_t registers, static_shared_bytes, dynamic_shared_bytes; /* of the same */
 	struct kp_host_times host;
-	bool above_threshold; /* its share of kernel time is above the threshold */
+	bool above_threshold;              /* its share of kernel time is above the threshold */
+	struct kp_row_traffic traffic;     /* with report.traffic.any */
+	const struct kp_shape_row *shapes; /* by time, 32 at most; the same */
+	size_t shape_count;
 };
 
 struct kp_operator_row {
@@ -66,6 +71,7 @@ struct kp_operator_row {
 	size_t first_kernel, kernel_count; /* its kernels are contiguous in kernels[] */
 	struct kp_host_times host;
 	bool above_threshold;
+	struct kp_row_traffic traffic; /* with report.traffic.any */
 };
 
 struct kp_memop_row {
@@ -83,32 +89,15 @@ struct kp_gpu_row {
 	uint64_t kernel_ns, busy_ns, span_ns;
 	uint64_t first_ns, last_ns; /* of the span, on the trace's clock; 0: nothing was timed */
 	struct kp_clocks_summary clocks;
+	const struct kp_gpu_traffic *traffic; /* NULL: its counters were not sampled */
 };
 
 struct kp_report_options {
 	double threshold_pct; /* of kernel time; rows above it are marked. 30 by default */
 	bool busy_shares;     /* compute busy_pct and span_pct of the rows; else they are 0 */
 	bool process_times;   /* compute busy_ns of the processes; else they are 0 */
-};
-
-/* Counts that must never be silent. */
-struct kp_report_counts {
-	uint64_t kernels; /* in the trace */
-	uint64_t kernels_timed, kernels_untimed, kernels_invalid;
-	uint64_t graph_kernels; /* launched by CUDA graphs */
-	uint64_t dropped;       /* by CUPTI */
-	bool dropped_known;     /* false: at least one process could not tell */
-	uint64_t unwritten;     /* delivered, but not written (disk full) */
-	uint64_t lost;          /* in damaged parts of the file, where that is known */
-	uint64_t unknown_records;
-	uint64_t filtered;      /* delivered, and left out by the user's patterns */
-	uint64_t out_of_window; /* issued while nothing was recorded */
-	uint64_t displaced; /* kernels out of order in a broken file: busy times are approximate */
-	uint32_t processes_refused; /* in which nothing could be collected; their notes say why */
-	uint32_t
-		processes_untraced; /* programs that kprof could not see into: their rows say why */
-	uint32_t processes_unfinished; /* collected, but no end record: killed, or still running */
-	struct kp_damage damage;
+	const struct kp_ceilings_finder *ceilings; /* who knows more of GPUs; NULL: nobody;
+						      the report does not keep it */
 };
 
 struct kp_report {
@@ -116,6 +105,7 @@ struct kp_report {
 	struct kp_report_counts counts;
 	struct kp_report_windows windows;
 	struct kp_report_host host;
+	struct kp_report_traffic traffic;
 	uint64_t kernel_ns, busy_ns, span_ns;    /* as defined above, over all GPUs */
 	const struct kp_operator_row *operators; /* by time, largest first */
 	size_t operator_count;

@@ -18,6 +18,7 @@
 struct kp_build_slot {
 	uint32_t row_plus_one; /* 0: no launch yet */
 	uint32_t gpu, use;
+	uint32_t class_plus_one; /* of the attribution; 0: none yet */
 	uint64_t calls, total_ns;
 };
 
@@ -36,6 +37,7 @@ struct kp_build_row {
 struct kp_build_gpu {
 	struct kp_gpu_row row;
 	struct kp_sweep *sweep;
+	struct kp_build_counters *counters; /* NULL: nothing to attribute */
 };
 
 /* One GPU as one process used it. */
@@ -70,6 +72,9 @@ struct kp_builder {
 	struct kp_build_windows *windows; /* NULL: everything was recorded from start to end */
 	struct kp_build_host *host;       /* NULL: no process has calls */
 	uint64_t memop_bytes[KP_MEMOP_KIND_COUNT], memop_calls[KP_MEMOP_KIND_COUNT];
+	bool counted;              /* hardware counters were sampled */
+	size_t *traffic_operators; /* in the rules, of each row */
+	uint32_t *traffic_classes; /* scratch */
 };
 
 /* report_gpus.c: which timeline a device of a process belongs to. */

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzers/report_counters.h"
+
 /* An operator on its way into the report. */
 struct operator_draft {
 	struct kp_operator_row row;
@@ -94,6 +96,7 @@ static enum kp_status put_operators(struct kp_builder *builder,
 		rows[i].above_threshold = rows[i].shares.kernel_pct > report->options.threshold_pct;
 		rows[i].estimate = kp_build_windows_operator(builder, operators[i].index);
 		rows[i].host = hosts[operators[i].index];
+		kp_build_traffic_operator(builder, operators[i].index, &rows[i].traffic);
 		rows[i].first_kernel = first_kernel;
 		first_kernel += rows[i].kernel_count;
 		place[operators[i].index] = i;

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "analyzers/report_counters.h"
 #include "trace/vector.h"
 
 static uint64_t add_saturating(uint64_t a, uint64_t b)
@@ -50,8 +51,8 @@ static void widen_span(struct kp_gpu_row *gpu, uint64_t start_ns, uint64_t end_n
 		gpu->last_ns = end_ns;
 }
 
-static enum kp_status read_timed(struct kp_builder *builder, const struct kp_launch *launch,
-				 struct kp_build_slot *slot)
+static enum kp_status read_timed(struct kp_builder *builder, const struct kp_process *process,
+				 const struct kp_launch *launch, struct kp_build_slot *slot)
 {
 	struct kp_build_gpu *gpu = &builder->gpus[slot->gpu];
 	struct kp_build_use *use = &builder->uses[slot->use];
@@ -67,6 +68,9 @@ static enum kp_status read_timed(struct kp_builder *builder, const struct kp_lau
 	widen_span(&gpu->row, launch->start_ns, launch->end_ns);
 	if (use->sweep)
 		status = kp_sweep_add(use->sweep, launch->start_ns, launch->end_ns, 0);
+	if (status == KP_OK)
+		status = kp_build_counters_launch(builder, &process->configs[launch->config],
+						  launch, slot);
 	if (status != KP_OK)
 		return status;
 	return kp_sweep_add(gpu->sweep, launch->start_ns, launch->end_ns, slot->row_plus_one - 1);
@@ -109,7 +113,7 @@ static enum kp_status read_launch(struct kp_builder *builder, const struct kp_pr
 		counts->kernels_timed++;
 		reading->kernel_ns =
 			add_saturating(reading->kernel_ns, launch->end_ns - launch->start_ns);
-		status = read_timed(builder, launch, slot);
+		status = read_timed(builder, process, launch, slot);
 		break;
 	}
 	return status;
@@ -147,6 +151,9 @@ static enum kp_status read_memop(struct kp_builder *builder, const struct kp_pro
 		return status;
 	widen_span(&builder->gpus[gpu].row, memop->start_ns, memop->end_ns);
 	kp_build_windows_see(builder, process, memop->start_ns, memop->end_ns);
+	status = kp_build_counters_memop(builder, gpu, kind, memop->start_ns, memop->end_ns);
+	if (status != KP_OK)
+		return status;
 	return kp_durations_add(&builder->memop_tallies[kind], memop->end_ns - memop->start_ns,
 				builder->scratch);
 }
@@ -167,6 +174,7 @@ enum kp_status kp_build_event(struct kp_builder *builder, const struct kp_event 
 		builder->report->range_count += event->count;
 		break;
 	case KP_EVENT_SAMPLES:
+		status = kp_build_counters_samples(builder, event);
 		break;
 	case KP_EVENT_CLOCKS:
 		for (size_t i = 0; status == KP_OK && i < event->count; i++)

@@ -6,6 +6,7 @@
 
 #include "analyzers/demangle.h"
 #include "analyzers/names.h"
+#include "analyzers/report_counters.h"
 
 /* By full name, then by the bytes of the mangled one: the order that breaks all ties. */
 int kp_build_compare_names(const void *left, const void *right)
@@ -124,7 +125,11 @@ static enum kp_status draft_row(struct kp_builder *builder, uint32_t number,
 	row->shares =
 		kp_build_shares(builder, row->durations.total_ns, kp_build_part(builder, number));
 	row->above_threshold = row->shares.kernel_pct > builder->report->options.threshold_pct;
-	return kp_operators_match(builder->operators, row->full, &row->operator_index);
+	enum kp_status status =
+		kp_operators_match(builder->operators, row->full, &row->operator_index);
+	if (status == KP_OK)
+		kp_build_traffic_row(builder, number, row->operator_index, &row->traffic);
+	return status;
 }
 
 /* Short names, in the order of the full ones, so that numbering does not depend on the trace. */
@@ -169,12 +174,14 @@ enum kp_status kp_build_drafts(struct kp_builder *builder, struct kp_build_draft
 		place_shapes(shapes, shape_count, drafts, count, by_number);
 		status = shorten(builder, drafts, count);
 	}
-	free(by_number);
-	free(shapes);
+	for (size_t i = 0; status == KP_OK && i < count; i++)
+		status = kp_build_traffic_shapes(builder, drafts[i].number, &drafts[i].row);
 	if (status != KP_OK) {
 		free(drafts);
 		drafts = NULL;
 	}
+	free(by_number);
+	free(shapes);
 	*out = drafts;
 	return status;
 }

@@ -1,6 +1,7 @@
 /* kprof report: ranks traces; and the way from a trace to a report, which kprof run takes too. */
 #include "profiler/ranking.h"
 
+#include "profiler/ceilings_cache.h"
 #include "profiler/commands.h"
 #include "profiler/open.h"
 #include "profiler/output.h"
@@ -26,9 +27,16 @@ struct kp_report *kp_ranking_build(struct kp_reader *reader, const struct kp_set
 				   enum kp_format format)
 {
 	struct kp_report_options options = kp_view_analysis(settings, format);
+	struct kp_ceilings_cache cache = {0};
+	const struct kp_ceilings_finder finder = {kp_ceilings_cache_answer, &cache};
 	struct kp_report *report = NULL;
-	enum kp_status status = kp_report_build(reader, &options, &report);
+	enum kp_status status;
 
+	/* Without a cache, or with a broken one, datasheets stand in for it. */
+	if (kp_ceilings_load(NULL, &cache) == KP_OK)
+		options.ceilings = &finder;
+	status = kp_report_build(reader, &options, &report);
+	kp_ceilings_cache_fini(&cache);
 	if (status != KP_OK)
 		kp_fail("cannot analyse the trace: %s", kp_status_message(status));
 	return status == KP_OK ? report : NULL;

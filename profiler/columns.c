@@ -1,6 +1,7 @@
 /* Tables of the text report; see columns.h. */
 #include "profiler/columns.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "analyzers/telling.h"
@@ -173,7 +174,77 @@ static struct kp_human threads(const struct kp_table_row *row, int digits)
 	return out;
 }
 
-enum condition { ALWAYS, WITH_SHARES, WITHOUT_SHARES, BY_KERNEL, EXACT, ESTIMATED };
+/* A number of the row's traffic, NaN where there is none. */
+#define OF_TRAFFIC(row, member) ((row)->traffic ? (row)->traffic->member : NAN)
+
+static struct kp_human bandwidth(const struct kp_table_row *row, int digits)
+{
+	double gbps = OF_TRAFFIC(row, gbps), ci95 = OF_TRAFFIC(row, gbps_ci95);
+	struct kp_human out = {"-"};
+
+	(void)digits;
+	if (!isfinite(gbps))
+		return out;
+	if (row->traffic->source == KP_TRAFFIC_MEASURED)
+		snprintf(out.text, sizeof out.text, "%.0f", gbps);
+	else
+		snprintf(out.text, sizeof out.text, "%.0f±%.0f", gbps, fmax(ci95, 1));
+	return out;
+}
+
+static struct kp_human of_peak(const struct kp_table_row *row, int digits)
+{
+	double percent = OF_TRAFFIC(row, peak_pct);
+	struct kp_human out = {"-"};
+
+	(void)digits;
+	if (isfinite(percent))
+		snprintf(out.text, sizeof out.text, "%.0f%%", percent);
+	return out;
+}
+
+static struct kp_human traffic_bytes(const struct kp_table_row *row, int digits)
+{
+	double value = OF_TRAFFIC(row, bytes);
+
+	if (!(value >= 0 && value < 1e19))
+		return (struct kp_human){"-"};
+	return kp_human_bytes((uint64_t)value, digits);
+}
+
+static struct kp_human intensity(const struct kp_table_row *row, int digits)
+{
+	double value = OF_TRAFFIC(row, flop_per_byte);
+	struct kp_human out = {"-"};
+
+	(void)digits;
+	if (isfinite(value))
+		snprintf(out.text, sizeof out.text, "%.*f", value < 10 ? 1 : 0, value);
+	return out;
+}
+
+static struct kp_human bound(const struct kp_table_row *row, int digits)
+{
+	struct kp_human out = {"-"};
+
+	(void)digits;
+	if (row->traffic && row->traffic->bound != KP_BOUND_UNKNOWN)
+		snprintf(out.text, sizeof out.text, "%s", kp_bound_name(row->traffic->bound));
+	return out;
+}
+
+static struct kp_human room(const struct kp_table_row *row, int digits)
+{
+	double value = OF_TRAFFIC(row, headroom);
+	struct kp_human out = {"-"};
+
+	(void)digits;
+	if (isfinite(value) && value < 100)
+		snprintf(out.text, sizeof out.text, "%.*fx", value < 10 ? 1 : 0, value);
+	return out;
+}
+
+enum condition { ALWAYS, WITH_SHARES, WITHOUT_SHARES, BY_KERNEL, EXACT, ESTIMATED, TRAFFIC };
 
 struct column {
 	const char *title;
@@ -203,6 +274,12 @@ static const struct column columns[] = {
 	{"Calls", calls, RANKING | MEMOPS, EXACT, 0, true, false},
 	{"Bytes", bytes, MEMOPS, ALWAYS, 0, false, false},
 	{"Avg", average, RANKING | MEMOPS, ALWAYS, 0, false, false},
+	{"GB/s", bandwidth, RANKING, TRAFFIC, 0, false, false},
+	{"Peak", of_peak, RANKING, TRAFFIC, 0, false, false},
+	{"Bytes", traffic_bytes, RANKING, TRAFFIC, 7, false, false},
+	{"FLOP/B", intensity, RANKING, TRAFFIC, 6, false, false},
+	{"Bound", bound, RANKING, TRAFFIC, 0, false, true},
+	{"Room", room, RANKING, TRAFFIC, 8, false, false},
 	{"Med", median, RANKING | MEMOPS, ALWAYS, 4, false, false},
 	{"Min", minimum, RANKING | MEMOPS, ALWAYS, 2, false, false},
 	{"Max", maximum, RANKING | MEMOPS, ALWAYS, 3, false, false},
@@ -219,7 +296,7 @@ static const struct column columns[] = {
 // clang-format on
 
 #define COLUMN_COUNT (sizeof columns / sizeof *columns)
-#define LAST_LEAVER 5
+#define LAST_LEAVER 8
 
 struct layout {
 	bool shown[COLUMN_COUNT];
@@ -243,6 +320,8 @@ static bool is_wanted(const struct column *column, const struct kp_table *table,
 		return view->by == KP_BY_KERNEL;
 	case EXACT:
 		return !table->estimates;
+	case TRAFFIC:
+		return table->traffic;
 	case ESTIMATED:
 		return table->estimates;
 	case ALWAYS:
@@ -297,6 +376,17 @@ static void leave_out(struct layout *layout, size_t width, char *left_out, size_
 	}
 }
 
+/* Whether any row has a value in the column. */
+static bool says(const struct column *column, const struct kp_table *table)
+{
+	for (size_t k = 0; k < table->row_count; k++) {
+		struct kp_human value = value_of(column, &table->rows[k], 3);
+		if (value.text[0] && strcmp(value.text, "-") != 0)
+			return true;
+	}
+	return false;
+}
+
 static void lay_out(struct layout *layout, const struct kp_table *table, const struct kp_view *view,
 		    char *left_out, size_t size)
 {
@@ -313,7 +403,8 @@ static void lay_out(struct layout *layout, const struct kp_table *table, const s
 			if (needed > layout->width[i])
 				layout->width[i] = needed;
 		}
-		layout->shown[i] = layout->shown[i] && layout->width[i] > 0;
+		layout->shown[i] = layout->shown[i] && layout->width[i] > 0 &&
+				   (columns[i].condition != TRAFFIC || says(&columns[i], table));
 	}
 	leave_out(layout, view->width, left_out, size);
 	size_t others = taken(layout);

@@ -29,6 +29,7 @@ struct kp_table_row {
 	struct kp_estimate estimate; /* of a table with estimates */
 	struct kp_host_times host;   /* of a table of the host's side */
 	struct kp_shares shares;
+	const struct kp_row_traffic *traffic; /* NULL: none */
 	bool marked;
 };
 
@@ -37,6 +38,7 @@ struct kp_table {
 	const char *name_title;
 	const struct kp_table_row *rows;
 	size_t row_count;
+	bool traffic;   /* rows have traffic */
 	bool estimates; /* totals are those of the whole run, from windows */
 };
 

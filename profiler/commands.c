@@ -129,7 +129,7 @@ static const struct kp_option ctl_options[] = {
 static const struct kp_option run_options[] = {
 	{.name = "report", .type = KP_OPTION_FILE, .offset = AT(report), .argument = "FILE",
 	 .help = "Write the report to FILE as well, in the format of its extension: .txt, .yaml, "
-		 ".yml, .json or .csv."},
+		 ".yml, .json, .csv or .svg."},
 	{0},
 };
 static const struct kp_option view_options[] = {
@@ -143,6 +143,9 @@ static const struct kp_option view_options[] = {
 	{.name = "shares", .type = KP_OPTION_FLAG, .offset = AT(shares),
 	 .help = "Show all three shares: of kernel time, of the time in which any kernel ran, and "
 		 "of the whole span."},
+	{.name = "roofline", .type = KP_OPTION_FLAG, .offset = AT(roofline),
+	 .help = "Draw the roofline of each GPU below the ranking, where hardware counters were "
+		 "sampled: how near each kernel is to what memory and tensor pipes can do."},
 	{.name = "threshold", .letter = 't', .type = KP_OPTION_NUMBER, .offset = AT(threshold_pct),
 	 .argument = "PCT", .minimum = 0, .maximum = 100,
 	 .help = "Mark rows with more than PCT percent of kernel time; 30 by default."},
@@ -157,7 +160,7 @@ static const struct kp_option report_options[] = {
 	{.name = "format", .letter = 'f', .type = KP_OPTION_CHOICE, .offset = AT(format),
 	 .choices = kp_format_names,
 	 .help = "The format of the report. Without this option it follows the extension of the "
-		 "output file, else it is text."},
+		 "output file, else it is text. svg is a picture of the roofline."},
 	{.name = "output", .letter = 'o', .type = KP_OPTION_FILE, .offset = AT(output),
 	 .argument = "FILE",
 	 .help = "Write to FILE instead of the standard output."},

@@ -7,6 +7,7 @@
 #include "profiler/clocks.h"
 #include "profiler/fates.h"
 #include "profiler/fields.h"
+#include "profiler/traffic.h"
 
 #define EMIT_FIELD(emit, record, RECORD, type, name)                                               \
 	do {                                                                                       \
@@ -216,6 +217,7 @@ static void emit_gpus(struct kp_emit *emit, const struct kp_report *report)
 		kp_emit_count(emit, "busy_time_ns", gpu->busy_ns);
 		kp_emit_count(emit, "span_ns", gpu->span_ns);
 		kp_clocks_emit(emit, &gpu->clocks);
+		kp_traffic_emit_gpu(emit, gpu);
 		kp_emit_map_end(emit);
 	}
 	kp_emit_list_end(emit);
@@ -262,6 +264,8 @@ static void emit_ranking(struct kp_emit *emit, const struct kp_report *report)
 			kp_fields_emit(emit, &kp_operator_call_fields, &report->operators[i]);
 			kp_fields_emit(emit, &kp_operator_queue_fields, &report->operators[i]);
 		}
+		if (report->traffic.any)
+			kp_traffic_emit(emit, &report->operators[i].traffic);
 		kp_emit_count(emit, "distinct_kernels", report->operators[i].kernel_count);
 		kp_emit_map_end(emit);
 	}
@@ -277,6 +281,10 @@ static void emit_ranking(struct kp_emit *emit, const struct kp_report *report)
 		if (report->host.any) {
 			kp_fields_emit(emit, &kp_kernel_call_fields, kernel);
 			kp_fields_emit(emit, &kp_kernel_queue_fields, kernel);
+		}
+		if (report->traffic.any) {
+			kp_traffic_emit(emit, &kernel->traffic);
+			kp_traffic_emit_shapes(emit, kernel);
 		}
 		kp_emit_map_end(emit);
 	}
@@ -309,6 +317,14 @@ enum kp_status kp_document_report(FILE *file, const struct kp_report *report, en
 	emit_gpus(emit, report);
 	emit_processes(emit, report);
 	emit_ranking(emit, report);
+	kp_emit_list_begin(emit, "findings");
+	for (size_t i = 0; i < report->traffic.finding_count; i++)
+		kp_emit_string(emit, NULL, report->traffic.findings[i]);
+	kp_emit_list_end(emit);
+	if (report->traffic.absent.length)
+		kp_emit_text(emit, "traffic_absent", report->traffic.absent);
+	else
+		kp_emit_null(emit, "traffic_absent");
 	kp_emit_string(emit, "advice", report->advice);
 	kp_emit_map_end(emit);
 	return kp_emit_finish(emit);

@@ -8,7 +8,8 @@
 	X(TEXT, "text", ".txt")                                                                    \
 	X(YAML, "yaml", ".yaml .yml")                                                              \
 	X(JSON, "json", ".json")                                                                   \
-	X(CSV, "csv", ".csv")
+	X(CSV, "csv", ".csv")                                                                      \
+	X(SVG, "svg", ".svg")
 
 enum kp_format {
 #define KP_FORMAT_ROW(NAME, name, extensions) KP_FORMAT_##NAME,
@@ -19,7 +20,7 @@ enum kp_format {
 
 /* The names in the order of the enum, ended by NULL. */
 extern const char *const kp_format_names[KP_FORMAT_COUNT + 1];
-/* All extensions, for messages: ".txt .yaml .yml .json .csv". */
+/* All extensions, for messages: ".txt .yaml .yml .json .csv .svg". */
 const char *kp_format_extensions(void);
 
 /* The format that a file name's extension stands for; -1: none. */

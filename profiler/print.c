@@ -3,6 +3,7 @@
 
 #include "profiler/document.h"
 #include "profiler/print_processes.h"
+#include "profiler/roofline.h"
 #include "profiler/style.h"
 
 struct kp_view kp_view_of(const struct kp_settings *settings, FILE *file)
@@ -11,6 +12,7 @@ struct kp_view kp_view_of(const struct kp_settings *settings, FILE *file)
 		.by = (enum kp_by)settings->by,
 		.names = (enum kp_names)settings->names,
 		.shares = settings->shares,
+		.roofline = settings->roofline,
 		.top = settings->top,
 		.width = kp_style_width(file),
 		.colors = kp_style_colors(file, (enum kp_color)settings->color),
@@ -36,6 +38,8 @@ enum kp_status kp_print_report(FILE *file, const struct kp_report *report, enum 
 	case KP_FORMAT_CSV:
 		return view->by == KP_BY_PROCESS ? kp_print_processes_csv(file, report)
 						 : kp_print_csv(file, report);
+	case KP_FORMAT_SVG:
+		return kp_print_svg(file, report);
 	case KP_FORMAT_TEXT:
 	case KP_FORMAT_COUNT:
 		break;

@@ -15,8 +15,9 @@ struct kp_view {
 	enum kp_by by;
 	enum kp_names names;
 	bool shares;
-	uint64_t top; /* rows at each level; 0: all */
-	size_t width; /* columns */
+	bool roofline; /* draw it, below the ranking */
+	uint64_t top;  /* rows at each level; 0: all */
+	size_t width;  /* columns */
 	bool colors;
 };
 

@@ -1,6 +1,7 @@
 /* The kernels of a report as CSV (RFC 4180): one row a kernel, largest first; see print.h. */
 #include "profiler/fields.h"
 #include "profiler/print.h"
+#include "profiler/traffic.h"
 
 /* The kinds of fields that a report's rows have, in order; returns how many. */
 static size_t kinds_of(const struct kp_report *report, const struct kp_row_kind *kinds[4])
@@ -27,6 +28,8 @@ enum kp_status kp_print_csv(FILE *file, const struct kp_report *report)
 		fputc(',', file);
 		kp_fields_csv_header(file, kinds[i]);
 	}
+	if (report->traffic.any)
+		kp_traffic_csv_header(file);
 	fputs("\r\n", file);
 	for (size_t i = 0; i < report->kernel_count; i++) {
 		const struct kp_kernel_row *kernel = &report->kernels[report->kernels_by_time[i]];
@@ -37,6 +40,8 @@ enum kp_status kp_print_csv(FILE *file, const struct kp_report *report)
 			fputc(',', file);
 			status = kp_fields_csv(file, kinds[k], kernel);
 		}
+		if (status == KP_OK && report->traffic.any)
+			kp_traffic_csv(file, &kernel->traffic);
 		fputs("\r\n", file);
 		if (status != KP_OK)
 			return status;

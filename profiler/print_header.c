@@ -12,6 +12,7 @@
 #include "profiler/print.h"
 #include "profiler/style.h"
 #include "profiler/text.h"
+#include "profiler/traffic.h"
 
 #define LABEL 11 /* columns */
 #define DIGITS 4
@@ -167,6 +168,19 @@ static void print_totals(FILE *file, const struct kp_report *report, const struc
 		line(file, view, KP_STYLE_PLAIN, "Kernels", "%s launch%s of %zu kernel%s%s",
 		     kp_human_count(counts->kernels).text, counts->kernels == 1 ? "" : "es",
 		     report->kernel_count, report->kernel_count == 1 ? "" : "s", graphs);
+}
+
+/* What counters were sampled. */
+static void print_traffic(FILE *file, const struct kp_report *report, const struct kp_view *view)
+{
+	char text[400];
+
+	for (size_t i = 0; i < report->gpu_count && i < MAX_GPUS; i++) {
+		if (!report->gpus[i].traffic)
+			continue;
+		kp_traffic_describe(text, sizeof text, report->gpus[i].traffic);
+		line(file, view, KP_STYLE_PLAIN, "Memory", "%s", text);
+	}
 }
 
 /* By what windows began, in the words of the command line. */
@@ -414,6 +428,7 @@ void kp_print_header(FILE *file, const struct kp_report *report, const struct kp
 		     report->gpu_count - MAX_GPUS);
 	print_driver(file, report, view);
 	print_totals(file, report, view);
+	print_traffic(file, report, view);
 	print_windows(file, report, view);
 	print_host(file, report, view);
 	print_losses(file, report, view);

@@ -9,6 +9,7 @@
 #include "profiler/columns.h"
 #include "profiler/print.h"
 #include "profiler/print_processes.h"
+#include "profiler/roofline.h"
 #include "profiler/text.h"
 #include "trace/arena.h"
 
@@ -74,6 +75,7 @@ static enum kp_status add_kernel(struct gathering *gathering, const struct kp_ke
 		.estimate = kernel->estimate,
 		.host = kernel->host,
 		.shares = kernel->shares,
+		.traffic = gathering->report->traffic.any ? &kernel->traffic : NULL,
 		.marked = kernel->above_threshold,
 	};
 	return row->name ? KP_OK : KP_NO_MEMORY;
@@ -114,8 +116,8 @@ static enum kp_status gather_operators(struct gathering *gathering)
 			.estimate = operator->estimate,
 			.host = operator->host,
 			.shares = operator->shares,
-			.marked = operator->above_threshold,
-		};
+			.traffic = report->traffic.any ? &operator->traffic : NULL,
+			.marked = operator->above_threshold, };
 		status = add_beneath(gathering, operator);
 	}
 	for (size_t i = shown; i < report->operator_count; i++)
@@ -154,6 +156,7 @@ static void print_ranking(FILE *file, const struct gathering *gathering)
 		.name_title = view->by == KP_BY_KERNEL ? "Kernel" : "Operator/Kernel",
 		.rows = gathering->rows,
 		.row_count = gathering->count,
+		.traffic = gathering->report->traffic.any,
 		.estimates = gathering->report->windows.scaled,
 	};
 	char left_out[128];
@@ -174,6 +177,8 @@ static void print_ranking(FILE *file, const struct gathering *gathering)
 			     "~ the whole run, estimated from the windows; ±95%: half the width of "
 			     "the 95 % confidence interval. All else is of what was recorded.",
 			     0, 0, view->width);
+	if (table.traffic)
+		kp_print_traffic_notes(file, gathering->report, view);
 	if (any)
 		fprintf(file, "* more than %g%% of kernel time\n",
 			gathering->report->options.threshold_pct);
@@ -196,8 +201,8 @@ static enum kp_status print_memops(FILE *file, const struct kp_report *report,
 		rows[i].bytes = report->memops[i].bytes;
 		rows[i].durations = report->memops[i].durations;
 	}
-	const struct kp_table table = {KP_TABLE_MEMOPS, "Memory operation", rows,
-				       report->memop_count, false};
+	const struct kp_table table = {
+		KP_TABLE_MEMOPS, "Memory operation", rows, report->memop_count, false, false};
 	fputc('\n', file);
 	kp_table_print(file, &table, view, left_out, sizeof left_out);
 	free(rows);
@@ -252,7 +257,9 @@ enum kp_status kp_print_text(FILE *file, const struct kp_report *report, const s
 		print_ranking(file, &gathering);
 	if (gathering.count > 0 && report->host.any)
 		print_host(file, &gathering);
-	if (report->memop_count > 0)
+	if (status == KP_OK && view->roofline)
+		status = kp_print_roofline(file, report, view);
+	if (status == KP_OK && report->memop_count > 0)
 		status = print_memops(file, report, view);
 	if (report->advice) {
 		fputc('\n', file);

@@ -25,6 +25,7 @@ struct kp_settings {
 	int format;           /* enum kp_format; -1: by the output's extension */
 	int by, names, color; /* enum kp_by, kp_names, kp_color */
 	bool shares;          /* show all three shares */
+	bool roofline;        /* draw it */
 	double threshold_pct; /* of kernel time */
 	uint64_t top;         /* rows at each level; 0: all */
 	double delay_s, duration_s;         /* 0: none */

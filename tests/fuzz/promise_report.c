@@ -11,6 +11,20 @@ static bool is_share(double value)
 	return isfinite(value) && value >= 0 && value <= 100.0001;
 }
 
+/* NaN is «not known»; all else lies where it can. */
+static void check_traffic(const struct kp_row_traffic *traffic, const struct kp_report *report)
+{
+	if (!report->traffic.any)
+		return;
+	REQUIRE(traffic->source == KP_TRAFFIC_UNKNOWN || traffic->bytes >= 0);
+	REQUIRE(!(traffic->gbps < 0) && !isinf(traffic->gbps) && !(traffic->gbps_ci95 < 0));
+	REQUIRE(!(traffic->peak_pct < 0) && !(traffic->peak_pct > 100));
+	REQUIRE(!(traffic->headroom < 1) && !(traffic->tensor_pct > 100));
+	for (int i = 0; i < KP_METRIC_COUNT; i++)
+		REQUIRE(traffic->metrics[i].source == KP_TRAFFIC_UNKNOWN ||
+			(isfinite(traffic->metrics[i].mean) && isfinite(traffic->metrics[i].ci95)));
+}
+
 static void check_kernel_row(const struct kp_kernel_row *row, const struct kp_report *report)
 {
 	REQUIRE(row->mangled && row->full && row->shortened);
@@ -19,6 +33,9 @@ static void check_kernel_row(const struct kp_kernel_row *row, const struct kp_re
 	REQUIRE(row->durations.min_ns <= row->durations.max_ns);
 	REQUIRE(isfinite(row->durations.mean_ns) && isfinite(row->durations.stddev_ns));
 	REQUIRE(isfinite(row->durations.median_ns) && row->durations.stddev_ns >= 0);
+	check_traffic(&row->traffic, report);
+	for (size_t i = 0; i < row->shape_count; i++)
+		check_traffic(&row->shapes[i].traffic, report);
 	REQUIRE(is_share(row->shares.kernel_pct) && is_share(row->shares.busy_pct) &&
 		is_share(row->shares.span_pct));
 }

@@ -20,6 +20,7 @@ import host_checks
 from compare import median
 from report import Report
 from runner import Check, Skip, markdown, require, run_table
+from traffic import traffic_known, traffic_ncu
 
 ROOT = Path(__file__).resolve().parents[2]
 EXACT = ["--no-cublas", "--steps", "32"]
@@ -559,6 +560,12 @@ CHECKS = [
     *host_checks.rows(sample, record_with, need_torch, TORCH),
     *counter_checks.CHECKS,
     *ceiling_checks.CHECKS,
+    Check("traffic-alternating", 400, traffic_known([], 0.02),
+          "bytes read and written by alternating kernels = known: 2 % or 0.2 MB"),
+    Check("traffic-graph", 400, traffic_known(["--graph"], 0.05), "the same in a CUDA graph: 5 %"),
+    Check("traffic-streams", 400, traffic_known(["--streams"], 0.05), "the same, two at once: 5 %"),
+    Check("traffic-ncu", 900, traffic_ncu([], 0.02), "PyTorch eager: reads = ncu's, 2 % or 0.2 MB"),
+    Check("traffic-ncu-graph", 900, traffic_ncu(["--graph"], 0.05), "CUDA graph: the same, 5 %"),
     Check("overhead", 300, overhead, "cost of a launch and of a graph node"),
 ]
 

@@ -1,0 +1,101 @@
+/* The attribution as a whole: what is common to all metrics, and what is known in the end. */
+#include "analyzers/attribution.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzers/attribution_parts.h"
+#include "analyzers/attribution_result.h"
+
+/* Less idle time than this tells nothing about the background. */
+#define IDLE_SAMPLES_MIN 20
+
+static bool is_idle(const struct kp_attribution *attribution, size_t sample)
+{
+	return attribution->idle[sample / 8] >> (sample % 8) & 1;
+}
+
+double kp_attribution_background(const struct kp_attribution *attribution, const float *values)
+{
+	const struct kp_attribution_input *input = &attribution->input;
+	double sum = 0, length_ns = 0;
+	size_t count = 0;
+
+	for (size_t i = 0; i < input->sample_count; i++) {
+		if (!is_idle(attribution, i))
+			continue;
+		sum += (double)values[i];
+		length_ns += input->length_ns[i];
+		count++;
+	}
+	return count >= IDLE_SAMPLES_MIN ? sum / length_ns : 0;
+}
+
+/* Marks idle samples, and keeps the positions where stretches begin. */
+static enum kp_status walk_once(struct kp_attribution *attribution)
+{
+	size_t samples = attribution->input.sample_count;
+	size_t stretches = samples > KP_STRETCHES * KP_STRETCH_SAMPLES ? KP_STRETCHES : 1;
+	size_t count = stretches > 1 ? KP_STRETCH_SAMPLES : samples;
+	struct kp_window_edges *edges = calloc(attribution->kept + 1U, sizeof(*edges));
+	struct kp_rows *rows = &attribution->rows;
+	enum kp_status status = edges ? KP_OK : KP_NO_MEMORY;
+
+	if (status == KP_OK)
+		kp_rows_begin(rows, edges, NULL);
+	for (size_t i = 0; status == KP_OK && i < samples; i++) {
+		size_t next = attribution->stretch_count;
+
+		if (next < stretches && i == next * ((samples - count) / KP_STRETCHES)) {
+			struct kp_stretch *stretch = &attribution->stretches[next];
+
+			status = kp_rows_keep(rows, &stretch->from);
+			stretch->count = count;
+			attribution->stretch_count += status == KP_OK;
+		}
+		if (kp_rows_next(rows)->idle)
+			attribution->idle[i / 8] |= (uint8_t)(1U << (i % 8));
+	}
+	free(edges);
+	return status;
+}
+
+enum kp_status kp_attribution_create(const struct kp_attribution_input *input,
+				     struct kp_attribution **out)
+{
+	struct kp_attribution *attribution = calloc(1, sizeof(*attribution));
+	enum kp_status status = KP_NO_MEMORY;
+
+	*out = attribution;
+	if (!attribution)
+		return KP_NO_MEMORY;
+	attribution->input = *input;
+	attribution->idle = calloc(input->sample_count / 8 + 1, 1);
+	if (attribution->idle)
+		status = kp_attribution_classify(attribution);
+	if (status == KP_OK)
+		status = kp_rows_init(&attribution->rows, &attribution->input,
+				      attribution->kept_of_class, attribution->kept,
+				      attribution->times);
+	if (status == KP_OK)
+		status = walk_once(attribution);
+	if (status != KP_OK) {
+		kp_attribution_destroy(attribution);
+		*out = NULL;
+	}
+	return status;
+}
+
+void kp_attribution_destroy(struct kp_attribution *attribution)
+{
+	if (!attribution)
+		return;
+	for (size_t i = 0; i < attribution->stretch_count; i++)
+		free(attribution->stretches[i].from.running);
+	kp_rows_fini(&attribution->rows);
+	free(attribution->kept_of_class);
+	free(attribution->times);
+	free(attribution->idle);
+	free(attribution);
+}

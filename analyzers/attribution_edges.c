@@ -1,0 +1,473 @@
+/*
+ * When launches count: lag and lead of their windows, found by Gauss-Newton on the residual of the
+ * linear model, over stretches of the run.
+ *
+ * One pass over the stretches gives the normal equations of everything at once: of the classes' x,
+ * and of each class's two edges (in units of x). A grid over lag and lead common to all comes
+ * first, then steps of the common ones, then of those of each class that counts much, held near the
+ * common ones by a prior. Priors are on times, never on what is counted.
+ */
+#include "analyzers/attribution_parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzers/least_squares.h"
+
+/* What is expected before looking, and how firmly: as seen on H200, with the samples' clock. */
+#define LAG_NS 800.0
+#define LEAD_NS 2400.0
+#define COMMON_SIGMA_NS 2000.0
+#define CLASS_SIGMA_NS 300.0
+#define GRID_NS 1000.0
+#define GRID_LAGS 5
+#define GRID_LEADS 6
+#define COMMON_STEPS 4
+#define CLASS_STEPS 6
+#define STEP_MAX_NS 400.0
+/* A class has edges of its own from this part of all that is counted on. */
+#define CLASS_PART 0.005
+/*
+ * Edges of single launches scatter, those of a class less so: a class's are taken to be off by this
+ * part of what would explain the whole residual, and by no more than OFF_MAX_NS.
+ */
+#define OFF_PART 0.5
+#define OFF_MAX_NS 300.0
+
+struct finding {
+	struct kp_attribution *attribution;
+	const float *values;
+	double background;
+	/*
+	 * Columns: classes 0 … edged - 1; all else, by time; the parts that grow with durations;
+	 * up to here `first`. Then lags, then leads of the same classes: n.
+	 */
+	size_t edged, first, n;
+	size_t scaled_column[KP_EDGED_MAX]; /* of a class; 0: none */
+	struct kp_window_edges *edges;
+	double *matrix, *right; /* of the last pass */
+	double squares, rows;   /* Σ value², rows */
+	double *x;              /* first */
+	double *joint, *joint_right;
+	bool edges_too; /* equations of edges are wanted, too */
+};
+
+struct term {
+	uint32_t column;
+	double value;
+};
+
+static void add_term(struct term *terms, size_t *count, size_t column, double value)
+{
+	if (value != 0)
+		terms[(*count)++] = (struct term){(uint32_t)column, value};
+}
+
+/* What a launch of the class counts. */
+static double whole_x(const struct finding *finding, size_t class)
+{
+	size_t scaled = finding->scaled_column[class];
+
+	return finding->x[class] + (scaled ? finding->x[scaled] : 0);
+}
+
+/* Edges of a class whose durations differ: as if its launches counted by their duration. */
+static double by_duration(const struct kp_class_times *times, double even, double scaled)
+{
+	double least = times->least_ns / times->mean_ns;
+
+	return times->scaled ? least * even + (1 - least) * scaled : even;
+}
+
+static size_t terms_of(const struct finding *finding, const struct kp_row *row, struct term *terms)
+{
+	const struct kp_attribution *attribution = finding->attribution;
+	size_t edged = finding->edged, count = 0;
+	double other_ns = 0;
+
+	for (size_t i = 0; i < row->count; i++) {
+		const struct kp_row_entry *entry = &row->entries[i];
+		const struct kp_class_times *times = &attribution->times[entry->class];
+
+		if (entry->class == attribution->kept) {
+			other_ns += entry->share;
+			continue;
+		}
+		if (entry->class >= edged) {
+			other_ns += entry->share * times->mean_ns;
+			continue;
+		}
+		add_term(terms, &count, entry->class, entry->share);
+		if (finding->scaled_column[entry->class])
+			add_term(terms, &count, finding->scaled_column[entry->class],
+				 entry->scaled);
+		if (!finding->edges_too)
+			continue;
+		add_term(terms, &count, finding->first + entry->class,
+			 by_duration(times, entry->d_lag, entry->d_lag_scaled));
+		add_term(terms, &count, finding->first + edged + entry->class,
+			 by_duration(times, entry->d_lead, entry->d_lead_scaled));
+	}
+	add_term(terms, &count, edged, other_ns);
+	return count;
+}
+
+static void add_row(struct finding *finding, const struct term *terms, size_t count, double value)
+{
+	finding->squares += value * value;
+	finding->rows++;
+	for (size_t i = 0; i < count; i++) {
+		finding->right[terms[i].column] += terms[i].value * value;
+		for (size_t j = 0; j <= i; j++) {
+			size_t a = terms[i].column, b = terms[j].column;
+
+			finding->matrix[a > b ? a * finding->n + b : b * finding->n + a] +=
+				terms[i].value * terms[j].value;
+		}
+	}
+}
+
+static double element(const struct finding *finding, size_t i, size_t j)
+{
+	return finding->matrix[i > j ? i * finding->n + j : j * finding->n + i];
+}
+
+/* Normal equations with the present edges, and x. Returns the sum of squared residuals. */
+static enum kp_status pass(struct finding *finding, double *residual)
+{
+	struct kp_attribution *attribution = finding->attribution;
+	struct kp_rows *rows = &attribution->rows;
+	struct term terms[4 * (KP_ROW_ENTRIES_MAX + 1) + 1];
+	size_t first = finding->first;
+	enum kp_status status;
+
+	memset(finding->matrix, 0, finding->n * finding->n * sizeof(double));
+	memset(finding->right, 0, finding->n * sizeof(double));
+	finding->squares = finding->rows = 0;
+	for (size_t s = 0; s < attribution->stretch_count; s++) {
+		kp_rows_begin(rows, finding->edges, &attribution->stretches[s].from);
+		for (size_t i = 0; i < attribution->stretches[s].count; i++) {
+			const struct kp_row *row = kp_rows_next(rows);
+
+			if (!row)
+				break;
+			if (row->length_ns > attribution->length_max_ns)
+				continue;
+			add_row(finding, terms, terms_of(finding, row, terms),
+				(double)finding->values[row->sample] -
+					finding->background * row->length_ns);
+		}
+	}
+	for (size_t i = 0; i < first; i++)
+		memcpy(&finding->joint[i * first], &finding->matrix[i * finding->n],
+		       first * sizeof(double));
+	status = kp_least_nonnegative(finding->joint, finding->right, first, finding->x);
+	*residual = finding->squares;
+	for (size_t i = 0; i < first; i++) {
+		*residual -= 2 * finding->x[i] * finding->right[i];
+		for (size_t j = 0; j < first; j++)
+			*residual += finding->x[i] * finding->x[j] * element(finding, i, j);
+	}
+	*residual = fmax(*residual, 0);
+	return status;
+}
+
+static double off_prior(double value, double expected, double sigma)
+{
+	return (value - expected) * (value - expected) / (sigma * sigma);
+}
+
+static void set_all(struct finding *finding, struct kp_window_edges edges)
+{
+	for (size_t i = 0; i <= finding->attribution->kept; i++)
+		finding->edges[i] = edges;
+}
+
+static enum kp_status search_grid(struct finding *finding, struct kp_window_edges *common)
+{
+	double best = -1, residual = 0;
+	enum kp_status status = KP_OK;
+
+	*common = (struct kp_window_edges){LAG_NS, LEAD_NS};
+	for (int i = 0; i < GRID_LAGS * GRID_LEADS && status == KP_OK; i++) {
+		int lag = i % GRID_LAGS - 1, lead = i / GRID_LAGS - 1;
+		struct kp_window_edges edges = {lag * GRID_NS, lead * GRID_NS};
+		double prior = off_prior(edges.lag_ns, LAG_NS, COMMON_SIGMA_NS) +
+			       off_prior(edges.lead_ns, LEAD_NS, COMMON_SIGMA_NS);
+
+		set_all(finding, edges);
+		status = pass(finding, &residual);
+		residual *= 1 + prior / fmax(finding->rows, 1);
+		if (best < 0 || residual < best) {
+			best = residual;
+			*common = edges;
+		}
+	}
+	return status;
+}
+
+static double clamp(double value, double low, double high)
+{
+	return value < low ? low : value > high ? high : value;
+}
+
+static double step_of(double value)
+{
+	return isfinite(value) ? clamp(value, -STEP_MAX_NS, STEP_MAX_NS) : 0;
+}
+
+/*
+ * The joint system of x and `groups` times two edges: column group_of[c] of classes, or < 0. With
+ * all classes in group 0 these are the common edges. On return joint_right holds the solution.
+ */
+static enum kp_status solve_joint(struct finding *finding, const int *group_of, size_t groups,
+				  double ridge, const struct kp_window_edges *pull)
+{
+	size_t edged = finding->edged, first = finding->first, n = first + 2 * groups;
+	double *joint = finding->joint, *right = finding->joint_right;
+	struct kp_least least;
+	enum kp_status status;
+
+	memset(joint, 0, n * n * sizeof(double));
+	memset(right, 0, n * sizeof(double));
+	for (size_t i = 0; i < first; i++) {
+		for (size_t j = 0; j <= i; j++)
+			joint[i * n + j] =
+				finding->x[i] > 0 && finding->x[j] > 0 ? element(finding, i, j) : 0;
+	}
+	for (size_t e = 0; edged && e < 2 * edged; e++) {
+		size_t class = e % edged, from = first + e;
+		double x = whole_x(finding, class), gradient = finding->right[from];
+
+		if (group_of[class] < 0)
+			continue;
+		size_t to = first + (size_t)group_of[class] + (e >= edged ? groups : 0);
+		for (size_t j = 0; j < first; j++) {
+			joint[to * n + j] += finding->x[j] > 0 ? x * element(finding, from, j) : 0;
+			gradient -= finding->x[j] * element(finding, from, j);
+		}
+		right[to] += x * gradient;
+		for (size_t f = 0; f < 2 * edged; f++) {
+			int group = group_of[f % edged];
+			size_t other = first + (size_t)group + (f >= edged ? groups : 0);
+
+			if (group >= 0 && other <= to)
+				joint[to * n + other] += x * whole_x(finding, f % edged) *
+							 element(finding, from, first + f);
+		}
+	}
+	for (size_t g = 0; g < groups; g++) {
+		joint[(first + g) * n + first + g] += ridge;
+		joint[(first + groups + g) * n + first + groups + g] += ridge;
+		right[first + g] += ridge * pull[g].lag_ns;
+		right[first + groups + g] += ridge * pull[g].lead_ns;
+	}
+	status = kp_least_factor(joint, n, &least);
+	if (status == KP_OK) {
+		kp_least_solve(&least, right);
+		kp_least_fini(&least);
+	}
+	return status;
+}
+
+static enum kp_status step_common(struct finding *finding, struct kp_window_edges *common)
+{
+	int all[KP_EDGED_MAX] = {0};
+	double best = -1, residual;
+	struct kp_window_edges edges = *common;
+	enum kp_status status = KP_OK;
+
+	for (int step = 0; step <= COMMON_STEPS; step++) {
+		struct kp_window_edges pull = {LAG_NS - edges.lag_ns, LEAD_NS - edges.lead_ns};
+		const double *steps = &finding->joint_right[finding->first];
+
+		set_all(finding, edges);
+		status = pass(finding, &residual);
+		if (status != KP_OK)
+			return status;
+		if (best >= 0 && residual >= best)
+			break;
+		best = residual;
+		*common = edges;
+		status = solve_joint(finding, all, 1,
+				     residual / fmax(finding->rows, 1) /
+					     (COMMON_SIGMA_NS * COMMON_SIGMA_NS),
+				     &pull);
+		if (status != KP_OK)
+			return status;
+		edges.lag_ns = clamp(edges.lag_ns + step_of(steps[0]), -KP_WINDOW_MAX_NS / 2,
+				     KP_WINDOW_MAX_NS);
+		edges.lead_ns = clamp(edges.lead_ns + step_of(steps[1]), -KP_WINDOW_MAX_NS / 2,
+				      KP_WINDOW_MAX_NS);
+	}
+	set_all(finding, *common);
+	return KP_OK;
+}
+
+/* Classes that count much get a group each. */
+static size_t group_classes(const struct finding *finding, int *group_of)
+{
+	double whole = 0;
+	size_t groups = 0;
+
+	for (size_t i = 0; i < finding->edged; i++)
+		whole += whole_x(finding, i) * finding->attribution->times[i].launches;
+	for (size_t i = 0; i < finding->edged; i++) {
+		bool much = whole_x(finding, i) * finding->attribution->times[i].launches >
+			    CLASS_PART * whole;
+		group_of[i] = much ? (int)groups++ : -1;
+	}
+	return groups;
+}
+
+static void move_classes(struct finding *finding, const int *group_of, size_t groups)
+{
+	const double *steps = &finding->joint_right[finding->first];
+
+	for (size_t i = 0; i < finding->edged; i++) {
+		struct kp_window_edges *edges = &finding->edges[i];
+
+		if (group_of[i] < 0)
+			continue;
+		size_t group = (size_t)group_of[i];
+		edges->lag_ns = clamp(edges->lag_ns + step_of(steps[group]), -KP_WINDOW_MAX_NS / 2,
+				      KP_WINDOW_MAX_NS);
+		edges->lead_ns = clamp(edges->lead_ns + step_of(steps[groups + group]),
+				       -KP_WINDOW_MAX_NS / 2, KP_WINDOW_MAX_NS);
+	}
+}
+
+/* How far the edges of groups are from the common ones. */
+static void pull_groups(const struct finding *finding, const int *group_of,
+			struct kp_window_edges common, struct kp_window_edges *pull)
+{
+	for (size_t i = 0; i < finding->edged; i++) {
+		if (group_of[i] >= 0)
+			pull[group_of[i]] = (struct kp_window_edges){
+				common.lag_ns - finding->edges[i].lag_ns,
+				common.lead_ns - finding->edges[i].lead_ns};
+	}
+}
+
+/* Steps each class's edges, and leaves them where the residual was least. */
+static enum kp_status step_classes(struct finding *finding, struct kp_window_edges common,
+				   double *residual)
+{
+	size_t bytes = finding->edged * sizeof(struct kp_window_edges);
+	struct kp_window_edges pull[KP_EDGED_MAX] = {{0}}, kept[KP_EDGED_MAX] = {{0}};
+	int group_of[KP_EDGED_MAX] = {0};
+	enum kp_status status = pass(finding, residual);
+	double best = *residual;
+
+	memcpy(kept, finding->edges, bytes);
+	for (int step = 0; step < CLASS_STEPS && status == KP_OK; step++) {
+		size_t groups = group_classes(finding, group_of);
+
+		if (!groups)
+			break;
+		pull_groups(finding, group_of, common, pull);
+		status = solve_joint(finding, group_of, groups,
+				     *residual / fmax(finding->rows, 1) /
+					     (CLASS_SIGMA_NS * CLASS_SIGMA_NS),
+				     pull);
+		if (status != KP_OK)
+			break;
+		move_classes(finding, group_of, groups);
+		status = pass(finding, residual);
+		if (*residual < best) {
+			best = *residual;
+			memcpy(kept, finding->edges, bytes);
+		}
+	}
+	if (status != KP_OK || *residual <= best)
+		return status;
+	memcpy(finding->edges, kept, bytes);
+	return pass(finding, residual);
+}
+
+/* See struct kp_edges_found. */
+static enum kp_status find_moves(struct finding *finding, double residual, double *moves)
+{
+	size_t edged = finding->edged, first = finding->first;
+	double spread = 0, off_ns;
+	double *move = finding->joint_right;
+	struct kp_least least;
+	enum kp_status status;
+
+	for (size_t e = 0; e < 2 * edged; e++)
+		spread += whole_x(finding, e % edged) * whole_x(finding, e % edged) *
+			  element(finding, first + e, first + e);
+	off_ns = spread > 0 ? fmin(OFF_PART * sqrt(residual / spread), OFF_MAX_NS) : 0;
+	for (size_t i = 0; i < first; i++)
+		memcpy(&finding->joint[i * first], &finding->matrix[i * finding->n],
+		       first * sizeof(double));
+	status = kp_least_factor(finding->joint, first, &least);
+	if (status != KP_OK)
+		return status;
+	for (size_t e = 0; e < 2 * edged; e++) {
+		for (size_t j = 0; j < first; j++)
+			move[j] = off_ns * whole_x(finding, e % edged) *
+				  element(finding, first + e, j);
+		kp_least_solve(&least, move);
+		for (size_t c = 0; c < edged; c++) {
+			size_t scaled = finding->scaled_column[c];
+			moves[e * edged + c] = move[c] + (scaled ? move[scaled] : 0);
+		}
+	}
+	kp_least_fini(&least);
+	return KP_OK;
+}
+
+enum kp_status kp_edges_find(struct kp_attribution *attribution, const float *values,
+			     double background, struct kp_edges_found *out)
+{
+	size_t edged = attribution->kept < KP_EDGED_MAX ? attribution->kept : KP_EDGED_MAX;
+	struct finding finding = {.attribution = attribution,
+				  .values = values,
+				  .background = background,
+				  .edged = edged,
+				  .first = edged + 1};
+	double residual = 0;
+	enum kp_status status = KP_NO_MEMORY;
+
+	for (size_t c = 0; c < edged; c++) {
+		if (attribution->times[c].scaled)
+			finding.scaled_column[c] = finding.first++;
+	}
+	size_t n = finding.n = finding.first + 2 * edged;
+	*out = (struct kp_edges_found){.edged = edged};
+	out->edges = finding.edges = calloc(attribution->kept + 1U, sizeof(*out->edges));
+	out->moves = calloc(2 * edged * edged + 1, sizeof(*out->moves));
+	finding.matrix = malloc(n * n * sizeof(double));
+	finding.right = malloc(n * sizeof(double));
+	finding.x = malloc(finding.first * sizeof(double));
+	/* Common edges take two columns even where no class has any. */
+	finding.joint = malloc((n + 2) * (n + 2) * sizeof(double));
+	finding.joint_right = malloc((n + 2) * sizeof(double));
+	if (out->edges && out->moves && finding.matrix && finding.right && finding.x &&
+	    finding.joint && finding.joint_right)
+		status = search_grid(&finding, &out->common);
+	finding.edges_too = true;
+	if (status == KP_OK)
+		status = step_common(&finding, &out->common);
+	if (status == KP_OK)
+		status = step_classes(&finding, out->common, &residual);
+	if (status == KP_OK)
+		status = find_moves(&finding, residual, out->moves);
+	free(finding.matrix);
+	free(finding.right);
+	free(finding.x);
+	free(finding.joint);
+	free(finding.joint_right);
+	if (status != KP_OK)
+		kp_edges_fini(out);
+	return status;
+}
+
+void kp_edges_fini(struct kp_edges_found *found)
+{
+	free(found->edges);
+	free(found->moves);
+	*found = (struct kp_edges_found){0};
+}

@@ -1,0 +1,61 @@
+/*
+ * What the parts of the attribution share: private to attribution*.c.
+ *
+ * Classes are renumbered by the sum of their durations, largest first; those beyond CLASSES_MAX are
+ * «the rest», which counts by time and of which nothing else is told.
+ */
+#ifndef KP_ANALYZERS_ATTRIBUTION_PARTS_H
+#define KP_ANALYZERS_ATTRIBUTION_PARTS_H
+
+#include "analyzers/attribution_rows.h"
+
+#define KP_CLASSES_MAX 1000
+/* Classes, from the first on, that have edges of their own. */
+#define KP_EDGED_MAX 96
+/* Classes that have a part in proportion to the duration. */
+#define KP_SCALED_MAX 64
+#define KP_BLOCKS_MAX 50
+/* Where the edges are found: so many stretches of so many samples, or all of them. */
+#define KP_STRETCHES 24
+#define KP_STRETCH_SAMPLES 2500
+
+struct kp_stretch {
+	struct kp_rows_position from;
+	size_t count;
+};
+
+struct kp_attribution {
+	struct kp_attribution_input input;
+	uint32_t *kept_of_class;
+	uint32_t kept;                /* classes that are kept */
+	struct kp_class_times *times; /* of each kept class; the last is the rest */
+	double length_max_ns;         /* longer samples say too little and are not solved for */
+	uint8_t *idle;                /* a bit for each sample: nothing ran in it or near it */
+	struct kp_rows rows;
+	struct kp_stretch stretches[KP_STRETCHES];
+	size_t stretch_count;
+};
+
+/* What attribution_edges.c finds for one metric. */
+struct kp_edges_found {
+	struct kp_window_edges common;
+	struct kp_window_edges *edges; /* of each kept class and the rest */
+	/*
+	 * moves[i * edged + c]: by how much x of class c moves when one edge of one class is off by
+	 * as much as would explain the residual; 2 * edged rows.
+	 */
+	double *moves;
+	size_t edged;
+};
+
+/* The idle rate in a metric's unit a nanosecond; 0 where the GPU was hardly ever idle. */
+double kp_attribution_background(const struct kp_attribution *attribution, const float *values);
+/* Errors: KP_NO_MEMORY. */
+enum kp_status kp_edges_find(struct kp_attribution *attribution, const float *values,
+			     double background, struct kp_edges_found *out);
+void kp_edges_fini(struct kp_edges_found *found);
+
+/* attribution_classes.c: fills all but `rows` and the stretches. Errors: KP_NO_MEMORY. */
+enum kp_status kp_attribution_classify(struct kp_attribution *attribution);
+
+#endif

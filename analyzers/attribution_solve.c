@@ -1,0 +1,302 @@
+/*
+ * Solving one metric: normal equations over all samples, x, then once more over all samples to see
+ * what is left over, block by block, and what launches had for themselves.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzers/attribution_result.h"
+#include "analyzers/least_squares.h"
+
+/* A sample is one of so many that are looked at for the highest rate. */
+#define RATES_LOOKED_AT 16384
+
+struct solving {
+	struct kp_attribution *attribution;
+	struct kp_attribution_metric *metric;
+	const float *values;
+	double background; /* a nanosecond */
+	struct kp_edges_found found;
+	size_t n; /* columns: kept classes, the rest, parts that grow with durations */
+	uint32_t *scaled_column; /* of each kept class and the rest; 0: none */
+	double *matrix, *right, *x;
+	double *scores; /* blocks × n */
+	size_t block_samples;
+	double squares; /* of residuals */
+};
+
+struct term {
+	size_t column;
+	double value;
+};
+
+#define TERMS_MAX (2 * (KP_ROW_ENTRIES_MAX + 1))
+
+static size_t terms_of(const struct solving *solving, const struct kp_row *row, struct term *terms)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < row->count; i++) {
+		const struct kp_row_entry *entry = &row->entries[i];
+		uint32_t scaled = solving->scaled_column[entry->class];
+
+		terms[count++] = (struct term){entry->class, entry->share};
+		if (scaled)
+			terms[count++] = (struct term){scaled, entry->scaled};
+	}
+	return count;
+}
+
+static double net(const struct solving *solving, const struct kp_row *row)
+{
+	return (double)solving->values[row->sample] - solving->background * row->length_ns;
+}
+
+static void add_row(struct solving *solving, const struct kp_row *row)
+{
+	struct term terms[TERMS_MAX];
+	size_t count = terms_of(solving, row, terms);
+	double value = net(solving, row);
+
+	for (size_t i = 0; i < count; i++) {
+		solving->right[terms[i].column] += terms[i].value * value;
+		for (size_t j = 0; j <= i; j++) {
+			size_t a = terms[i].column, b = terms[j].column;
+
+			solving->matrix[a > b ? a * solving->n + b : b * solving->n + a] +=
+				terms[i].value * terms[j].value;
+		}
+	}
+}
+
+static enum kp_status first_pass(struct solving *solving)
+{
+	struct kp_attribution *attribution = solving->attribution;
+	const struct kp_row *row;
+
+	kp_rows_begin(&attribution->rows, solving->found.edges, NULL);
+	while ((row = kp_rows_next(&attribution->rows))) {
+		if (row->count && row->length_ns <= attribution->length_max_ns)
+			add_row(solving, row);
+	}
+	return kp_least_nonnegative(solving->matrix, solving->right, solving->n, solving->x);
+}
+
+/* What a row says of its classes, whatever the solution. */
+static void tally(struct solving *solving, const struct kp_row *row, double value)
+{
+	for (size_t i = 0; i < row->count; i++) {
+		const struct kp_row_entry *entry = &row->entries[i];
+		struct kp_class_result *class = &solving->metric->classes[entry->class];
+
+		class->weight += entry->share;
+		class->scaled_weight += entry->scaled;
+		class->samples++;
+		if (!row->alone)
+			continue;
+		class->alone_weight += entry->share;
+		class->alone_scaled_weight += entry->scaled;
+		class->alone_value += value;
+	}
+}
+
+static void second_pass(struct solving *solving)
+{
+	struct kp_attribution *attribution = solving->attribution;
+	struct kp_attribution_totals *totals = &solving->metric->totals;
+	const struct kp_row *row;
+
+	kp_rows_begin(&attribution->rows, solving->found.edges, NULL);
+	while ((row = kp_rows_next(&attribution->rows))) {
+		struct term terms[TERMS_MAX];
+		size_t count = terms_of(solving, row, terms);
+		double value = net(solving, row), model = 0;
+		double *scores =
+			&solving->scores[row->sample / solving->block_samples * solving->n];
+
+		for (size_t i = 0; i < count; i++)
+			model += solving->x[terms[i].column] * terms[i].value;
+		totals->sampled += (double)solving->values[row->sample];
+		totals->background += solving->background * row->length_ns;
+		totals->attributed += row->alone ? value : model;
+		tally(solving, row, value);
+		if (row->length_ns > attribution->length_max_ns)
+			continue;
+		totals->samples_used++;
+		solving->squares += (value - model) * (value - model);
+		for (size_t i = 0; i < count; i++)
+			scores[terms[i].column] += terms[i].value * (value - model);
+	}
+	totals->displaced = attribution->rows.displaced;
+	totals->unattributed = totals->sampled - totals->background - totals->attributed;
+	if (totals->samples_used)
+		totals->residual = sqrt(solving->squares / (double)totals->samples_used);
+}
+
+/* ---- means and their errors ---- */
+
+/* Errors of the coefficients become those of a class's mean: only its shared samples matter. */
+static double of_mean(const struct solving *solving, size_t class, const double *vector)
+{
+	const struct kp_class_result *result = &solving->metric->classes[class];
+	uint32_t scaled = solving->scaled_column[class];
+	double sum = vector[class] * (result->weight - result->alone_weight);
+
+	if (scaled)
+		sum += vector[scaled] * (result->scaled_weight - result->alone_scaled_weight);
+	return result->weight > 0 ? sum / result->weight : 0;
+}
+
+static void fill_classes(struct solving *solving, const double *inflation)
+{
+	const struct kp_attribution *attribution = solving->attribution;
+
+	for (size_t c = 0; c < attribution->kept; c++) {
+		struct kp_class_result *result = &solving->metric->classes[c];
+
+		result->launches = attribution->times[c].launches;
+		result->mean_ns = attribution->times[c].mean_ns;
+		result->mean = of_mean(solving, c, solving->x);
+		if (result->weight > 0)
+			result->mean += result->alone_value / result->weight;
+		result->inflation = inflation[c];
+	}
+}
+
+/* The scores of the blocks, less their mean, which is not 0 where x is held at 0. */
+static void fill_scatter(struct solving *solving, const struct kp_least *least)
+{
+	struct kp_attribution_metric *metric = solving->metric;
+	size_t blocks = metric->blocks, kept = metric->kept, n = solving->n;
+	double factor = sqrt((double)blocks / ((double)blocks - 1));
+
+	for (size_t column = 0; column < n; column++) {
+		double mean = 0;
+
+		for (size_t b = 0; b < blocks; b++)
+			mean += solving->scores[b * n + column] / (double)blocks;
+		for (size_t b = 0; b < blocks; b++)
+			solving->scores[b * n + column] -= mean;
+	}
+	for (size_t b = 0; b < blocks; b++) {
+		kp_least_solve(least, &solving->scores[b * n]);
+		for (size_t c = 0; c < kept; c++)
+			metric->influence[b * kept + c] =
+				factor * of_mean(solving, c, &solving->scores[b * n]);
+	}
+}
+
+/* Edges that are off; of classes without a row of moves nothing is known. */
+static void fill_moves(struct solving *solving)
+{
+	struct kp_attribution_metric *metric = solving->metric;
+	const struct kp_edges_found *found = &solving->found;
+
+	for (size_t e = 0; e < 2 * found->edged; e++) {
+		double *influence = &metric->influence[(metric->blocks + e) * metric->kept];
+
+		for (size_t c = 0; c < found->edged; c++) {
+			const struct kp_class_result *result = &metric->classes[c];
+
+			if (result->weight > 0)
+				influence[c] = found->moves[e * found->edged + c] *
+					       (result->weight - result->alone_weight) /
+					       result->weight;
+		}
+	}
+}
+
+static enum kp_status find_errors(struct solving *solving)
+{
+	double *inflation = malloc(solving->n * sizeof(*inflation));
+	struct kp_least least = {0};
+	enum kp_status status =
+		inflation ? kp_least_factor(solving->matrix, solving->n, &least) : KP_NO_MEMORY;
+
+	if (status == KP_OK)
+		status = kp_least_inflation(&least, inflation);
+	if (status == KP_OK) {
+		fill_classes(solving, inflation);
+		fill_scatter(solving, &least);
+		fill_moves(solving);
+	}
+	kp_least_fini(&least);
+	free(inflation);
+	return status;
+}
+
+static double highest_rate(const struct solving *solving)
+{
+	const struct kp_attribution_input *input = &solving->attribution->input;
+	size_t step = input->sample_count / RATES_LOOKED_AT + 1;
+	double highest = 0;
+
+	for (size_t i = 0; i < input->sample_count; i += step)
+		highest = fmax(highest, (double)solving->values[i] / input->length_ns[i]);
+	return highest;
+}
+
+static enum kp_status make_room(struct solving *solving)
+{
+	struct kp_attribution *attribution = solving->attribution;
+	struct kp_attribution_metric *metric = solving->metric;
+	size_t kept = attribution->kept, samples = attribution->input.sample_count;
+
+	solving->n = kept + 1;
+	solving->scaled_column = calloc(kept + 1, sizeof(*solving->scaled_column));
+	for (size_t c = 0; solving->scaled_column && c < kept; c++) {
+		if (attribution->times[c].scaled)
+			solving->scaled_column[c] = (uint32_t)solving->n++;
+	}
+	metric->attribution = attribution;
+	metric->kept = attribution->kept;
+	metric->blocks = samples / 20 < KP_BLOCKS_MAX ? samples / 20 + 2 : KP_BLOCKS_MAX;
+	solving->block_samples = samples / metric->blocks + 1;
+	metric->influences = metric->blocks + 2 * solving->found.edged;
+	metric->classes = calloc(kept + 1, sizeof(*metric->classes));
+	metric->influence = calloc(metric->influences * kept + 1, sizeof(double));
+	solving->matrix = calloc(solving->n * solving->n, sizeof(double));
+	solving->right = calloc(solving->n, sizeof(double));
+	solving->x = calloc(solving->n, sizeof(double));
+	solving->scores = calloc(metric->blocks * solving->n, sizeof(double));
+	if (!solving->scaled_column || !metric->classes || !metric->influence || !solving->matrix ||
+	    !solving->right || !solving->x || !solving->scores)
+		return KP_NO_MEMORY;
+	return KP_OK;
+}
+
+enum kp_status kp_attribution_solve(struct kp_attribution *attribution, const float *values,
+				    struct kp_attribution_metric **out)
+{
+	struct solving solving = {.attribution = attribution, .values = values};
+	enum kp_status status = KP_NO_MEMORY;
+
+	*out = solving.metric = calloc(1, sizeof(*solving.metric));
+	if (!solving.metric)
+		return KP_NO_MEMORY;
+	solving.background = kp_attribution_background(attribution, values);
+	status = kp_edges_find(attribution, values, solving.background, &solving.found);
+	if (status == KP_OK)
+		status = make_room(&solving);
+	if (status == KP_OK)
+		status = first_pass(&solving);
+	if (status == KP_OK) {
+		second_pass(&solving);
+		solving.metric->totals.lag_ns = solving.found.common.lag_ns;
+		solving.metric->totals.lead_ns = solving.found.common.lead_ns;
+		solving.metric->rate_max = highest_rate(&solving);
+		status = find_errors(&solving);
+	}
+	kp_edges_fini(&solving.found);
+	free(solving.scaled_column);
+	free(solving.matrix);
+	free(solving.right);
+	free(solving.x);
+	free(solving.scores);
+	if (status != KP_OK) {
+		kp_attribution_metric_destroy(solving.metric);
+		*out = NULL;
+	}
+	return status;
+}

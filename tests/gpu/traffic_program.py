@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""Kernels that read and write known bytes: what attributed memory traffic is judged by.
+
+    traffic_program.py [--graph | --streams]
+
+Every kernel goes over arrays of which many more exist than L2 holds, so that each byte comes from
+and goes to device memory. Arrays of a kernel and size are launched a number of times that no other
+has: that number is how their launches are known in a report. One line a kernel on stdout:
+«kernel CALLS READ_BYTES WRITTEN_BYTES NAME». With --graph all of it runs in replays of one CUDA
+graph, with --streams copies run beside sums on a second stream.
+"""
+
+import argparse
+
+import torch
+
+POOL_BYTES = 6 << 30
+SIZES_MB = (16, 24, 40, 64, 128, 1024)
+CALLS = 600
+
+
+def operations(count):
+    """{name: (function of two arrays, arrays read, arrays written)}"""
+    result = torch.empty(1, device="cuda")
+    return {
+        "fill": (lambda a, b: b.fill_(1.5), 0, 1),
+        "add": (lambda a, b: torch.add(a, 1.0, out=b), 1, 1),
+        "sum": (lambda a, b: torch.sum(a, dim=0, keepdim=True, out=result), 1, 0),
+        "mul": (lambda a, b: torch.mul(a, b, out=b), 2, 1),
+    }
+
+
+def steps(pool):
+    """One step a kernel and size: (calls, function of the turn, read, written, name)"""
+    made = []
+    for size_mb in SIZES_MB:
+        count = size_mb * 1000000 // 4
+        arrays = [pool[at:at + count] for at in range(0, pool.numel() - count, count)]
+        for name, (function, reads, writes) in operations(count).items():
+            def run(turn, function=function, arrays=arrays):
+                function(arrays[2 * turn % len(arrays)], arrays[(2 * turn + 1) % len(arrays)])
+            made.append([CALLS + len(made), run, 4 * count * reads, 4 * count * writes,
+                         f"{name}-{size_mb}MB"])
+    return made
+
+
+def issue(made, other=None):
+    """All steps in turn, so that unlike kernels alternate."""
+    for turn in range(max(step[0] for step in made)):
+        for number, step in enumerate(made):
+            stream = other if other and number % 2 else torch.cuda.current_stream()
+            if turn < step[0]:
+                with torch.cuda.stream(stream):
+                    step[1](turn)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--graph", action="store_true")
+    parser.add_argument("--streams", action="store_true")
+    arguments = parser.parse_args()
+    pool = torch.ones(POOL_BYTES // 4, device="cuda")
+    made = steps(pool)
+    replays = 4 if arguments.graph else 1
+    for step in made:
+        step[0] //= replays
+    if arguments.graph:
+        made = [[(CALLS + 4 * number) // replays, *step[1:]] for number, step in enumerate(made)]
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            issue(made)
+        for _ in range(replays):
+            graph.replay()
+    else:
+        issue(made, torch.cuda.Stream() if arguments.streams else None)
+    torch.cuda.synchronize()
+    for calls, _, read, written, name in made:
+        print("kernel", calls * replays, read, written, name)
+
+
+if __name__ == "__main__":
+    main()

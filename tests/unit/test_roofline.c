@@ -1,0 +1,148 @@
+/* The roofline as text and as a picture, of a report that is made up. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "profiler/roofline.h"
+
+#define KERNELS 3
+
+struct made {
+	struct kp_report report;
+	struct kp_gpu_row gpu;
+	struct kp_gpu_traffic traffic;
+	struct kp_kernel_row kernels[KERNELS];
+	size_t by_time[KERNELS];
+};
+
+/* Memory of 1000 GB/s, 100 TFLOP/s: the ridge is at 100 FLOP/byte. */
+static void make(struct made *made)
+{
+	static const char *const names[KERNELS] = {"memory<&>", "compute", "unknown"};
+	static const double gbps[KERNELS] = {900, 100, NAN}, intensity[KERNELS] = {1, 500, NAN};
+
+	*made = (struct made){0};
+	made->traffic.ceilings.of[KP_CEILING_READ] =
+		(struct kp_ceiling){KP_CEILING_MEASURED, 1000, 1000, 1000};
+	made->traffic.ceilings.of[KP_CEILING_TENSOR_BF16] =
+		(struct kp_ceiling){KP_CEILING_DATASHEET, 100, 100, 100};
+	made->gpu.traffic = &made->traffic;
+	for (size_t i = 0; i < KERNELS; i++) {
+		struct kp_row_traffic *traffic = &made->kernels[i].traffic;
+
+		made->by_time[i] = i;
+		made->kernels[i].shortened = names[i];
+		traffic->source = isnan(gbps[i]) ? KP_TRAFFIC_UNKNOWN : KP_TRAFFIC_ESTIMATED;
+		traffic->gbps = gbps[i];
+		traffic->gbps_ci95 = 1;
+		traffic->flop_per_byte = intensity[i];
+		traffic->peak_pct = gbps[i] / 10;
+		traffic->tensor_pct = gbps[i] * intensity[i] / 1e3;
+		traffic->bound = i ? KP_BOUND_COMPUTE : KP_BOUND_MEMORY;
+	}
+	made->report.gpus = &made->gpu;
+	made->report.gpu_count = 1;
+	made->report.kernels = made->kernels;
+	made->report.kernel_count = KERNELS;
+	made->report.kernels_by_time = made->by_time;
+	made->report.traffic.any = true;
+}
+
+static char printed[65536];
+
+static const char *print(const struct kp_report *report, bool svg)
+{
+	const struct kp_view view = {.width = 80};
+	FILE *file = tmpfile();
+
+	assert_non_null(file);
+	assert_int_equal(svg ? kp_print_svg(file, report) : kp_print_roofline(file, report, &view),
+			 KP_OK);
+	rewind(file);
+	size_t length = fread(printed, 1, sizeof(printed) - 1, file);
+	printed[length] = '\0';
+	fclose(file);
+	return printed;
+}
+
+static void test_roofline_places_kernels(void **state)
+{
+	struct made made;
+	struct kp_roof roof;
+
+	(void)state;
+	make(&made);
+	assert_true(kp_roof_of(&made.report, &roof));
+	assert_int_equal(roof.count, 2);
+	assert_int_equal(roof.placed, 2);
+	assert_true(fabs(roof.ridge - 100) < 1e-9);
+	assert_true(fabs(kp_roof_at(&roof, 10) - 10) < 1e-9);
+	assert_true(fabs(kp_roof_at(&roof, 1000) - 100) < 1e-9);
+	assert_true(fabs(roof.points[0].tflops - 0.9) < 1e-9);
+	assert_true(roof.low <= 1 && roof.high >= 500 && roof.bottom <= 0.9 && roof.top >= 100);
+}
+
+static void test_roofline_draws_text(void **state)
+{
+	struct made made;
+
+	(void)state;
+	make(&made);
+	const char *text = print(&made.report, false);
+	assert_non_null(strstr(text, "memory 1000 GB/s (measured)"));
+	assert_non_null(strstr(text, "ridge at 100 FLOP/byte"));
+	const char *grid = strstr(text, " TFLOP/s\n");
+	assert_non_null(grid);
+	const char *a = strchr(grid, 'a');
+	const char *roof = strstr(text, "--------");
+	assert_true(roof && a && roof < a); /* the flat roof stands above a */
+	assert_non_null(strstr(text, "a    900     1.0  90.0% ######################.. memory"));
+	assert_null(strstr(text, "unknown"));
+}
+
+static void test_roofline_draws_a_picture(void **state)
+{
+	struct made made;
+
+	(void)state;
+	make(&made);
+	const char *text = print(&made.report, true);
+	assert_int_equal(strncmp(text, "<svg ", 5), 0);
+	assert_non_null(strstr(text, "memory&lt;&amp;&gt;"));
+	assert_non_null(strstr(text, "class=\"r\""));
+	size_t circles = 0;
+	for (const char *at = text; (at = strstr(at, "<circle")); at++)
+		circles++;
+	assert_int_equal(circles, 2);
+	assert_null(strstr(text, "nan"));
+	assert_null(strstr(text, "inf"));
+}
+
+static void test_roofline_says_when_there_is_none(void **state)
+{
+	struct made made;
+
+	(void)state;
+	make(&made);
+	made.gpu.traffic = NULL;
+	assert_non_null(strstr(print(&made.report, false), "There is no roofline"));
+	assert_non_null(strstr(print(&made.report, true), "No roofline"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_roofline_places_kernels),
+		cmocka_unit_test(test_roofline_draws_text),
+		cmocka_unit_test(test_roofline_draws_a_picture),
+		cmocka_unit_test(test_roofline_says_when_there_is_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
