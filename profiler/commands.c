@@ -488,9 +488,11 @@ const char *kp_commands_nearest(const char *word)
 
 int kp_commands_run(const struct kp_command *command, int argc, char **argv)
 {
-	struct kp_settings settings = {
-		.format = -1, .threshold_pct = 30, .top = 10, .counters = KP_COUNTERS_DEFAULT,
-		.device = UINT64_MAX};
+	struct kp_settings settings = {.format = -1,
+				       .threshold_pct = 30,
+				       .top = 10,
+				       .counters = KP_COUNTERS_DEFAULT,
+				       .device = UINT64_MAX};
 	char complaint[KP_COMPLAINT_BYTES];
 
 	if (kp_options_parse(command, argc, argv, &settings, complaint) != KP_OK)
