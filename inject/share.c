@@ -92,6 +92,12 @@ bool kp_share_client_active(void)
 	return kp_share_on() && atomic_load(&share.enabled);
 }
 
+bool kp_share_has_client(void)
+{
+	return kp_share_knows_subscriber() || kp_share_buffers_registered() ||
+	       atomic_load(&share.enabled);
+}
+
 bool kp_share_on(void)
 {
 	return atomic_load(&share.on) && share.inject->pid == getpid();
