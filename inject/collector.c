@@ -344,7 +344,7 @@ static void control(enum kp_control_verb verb, struct kp_control_answer *out)
 	struct stat about;
 
 	if ((verb == KP_CONTROL_START || verb == KP_CONTROL_STOP) &&
-	    !kp_windows_control(verb == KP_CONTROL_START))
+	    !kp_windows_control(verb == KP_CONTROL_START, take_records))
 		out->result = KP_CONTROL_FAILED;
 	if (verb != KP_CONTROL_STATUS) {
 		collector.flush_due_ns = 0;

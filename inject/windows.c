@@ -10,6 +10,7 @@
 #include "inject/enabling.h"
 #include "inject/gate.h"
 #include "inject/hooks.h"
+#include "inject/kept_names.h"
 #include "inject/share.h"
 #include "inject/window_counts.h"
 #include "inject/window_gates.h"
@@ -197,6 +198,7 @@ void kp_windows_switch_off(enum kp_window_reason reason)
 	set_recording(KP_RECORDING_OFF);
 	kp_detach_release();
 	kp_detach_leave_attached();
+	kp_kept_names_keep(false);
 	cost_ns = kp_clock_now() - begin_ns;
 	kp_window_list_put(cost_ns, false);
 	kp_windows_measured(cost_ns);
@@ -236,7 +238,7 @@ static void end_up(enum kp_window_reason reason)
 	atomic_store(&kp_windows.end_reason, reason);
 	atomic_store(&kp_windows.end_asked_ns, kp_clock_now());
 	atomic_store(&kp_windows.lapsed, false);
-	atomic_store(&kp_windows.flush, true);
+	kp_windows.names_kept = false;
 	kp_windows_leave_open(KP_WINDOW_ENDING);
 	if (!kp_window_gates_held() && reason != KP_WINDOW_BY_CTL &&
 	    reason != KP_WINDOW_BY_DURATION)
@@ -255,6 +257,7 @@ static void take_back(enum kp_window_reason reason)
 	if (progress == KP_DETACH_DONE || progress == KP_DETACH_REFUSED ||
 	    (progress == KP_DETACH_PENDING && !kp_detach_cancel()))
 		return; /* the worker comes back to it */
+	kp_kept_names_keep(false);
 	if (!atomic_load(&kp_windows.lapsed) && kp_window_list_is_open()) {
 		atomic_store(&kp_windows.phase, KP_WINDOW_OPEN);
 		return;

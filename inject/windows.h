@@ -76,8 +76,11 @@ bool kp_windows_is_open(void);
 void kp_windows_range_begin(bool *counted);
 void kp_windows_range_end(bool counted);
 void kp_windows_capture(bool on);
-/* «kprof ctl»: worker only; waits a moment for the end of the window. False: CUPTI refused. */
-bool kp_windows_control(bool on);
+/*
+ * «kprof ctl»: waits a moment for the end of the window, and calls `take` where records are to be
+ * taken meanwhile. False: CUPTI refused. Worker only.
+ */
+bool kp_windows_control(bool on, void (*take)(void));
 
 /* Writes the windows that have ended, and once the open one if `open`. Worker only. */
 void kp_windows_write(struct kp_writer *writer, bool open);

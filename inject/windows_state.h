@@ -39,11 +39,12 @@ struct kp_windows_state {
 	_Atomic uint64_t on_cost_ns, first_launch_ns;
 	_Atomic uint64_t end_asked_ns; /* from here on it may end */
 	_Atomic bool lapsed;
-	bool hurried;       /* worker */
-	bool cut_due;       /* worker: what was cut off is to be counted */
-	uint64_t delivered; /* worker: kernels, as of its last turn */
-	bool finished;      /* worker: the program has ended, or becomes another */
-	unsigned refusals;  /* by the thread that switches */
+	_Atomic bool names_kept; /* so that the worker may take records after a detaching */
+	bool hurried;            /* worker */
+	bool cut_due;            /* worker: what was cut off is to be counted */
+	uint64_t delivered;      /* worker: kernels, as of its last turn */
+	bool finished;           /* worker: the program has ended, or becomes another */
+	unsigned refusals;       /* by the thread that switches */
 	/* the schedule of --duty; worker, but for the first */
 	_Atomic bool duty_open;
 	struct kp_duty duty;

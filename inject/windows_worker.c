@@ -4,6 +4,7 @@
 
 #include "inject/gate.h"
 #include "inject/hooks.h"
+#include "inject/kept_names.h"
 #include "inject/share.h"
 #include "inject/window_counts.h"
 #include "inject/window_gates.h"
@@ -23,17 +24,26 @@ static void conclude_detached(uint64_t cost_ns)
 {
 	atomic_store(&kp_windows.attached, false);
 	atomic_store(&kp_windows.phase, KP_WINDOW_CLOSED);
+	kp_kept_names_keep(false);
 	kp_window_list_put(cost_ns, true);
 	kp_windows_measured(cost_ns);
 	kp_windows.cut_due = true;
 }
 
-/* Why not; NULL: it was done. What has been recorded until now shows whether the hooks see all. */
+/*
+ * Why not; NULL: it was done, or will be in the next turn. Names are kept first, then what came
+ * before that is taken, which also shows whether the hooks see all.
+ */
 static const char *ask_for_door(void)
 {
 	const char *obstacle;
 
-	if (atomic_load(&kp_windows.flush)) /* not yet: the worker takes records first */
+	if (!kp_windows.names_kept) {
+		kp_windows.names_kept = kp_kept_names_keep(true);
+		atomic_store(&kp_windows.flush, kp_windows.names_kept);
+		return NULL;
+	}
+	if (atomic_load(&kp_windows.flush))
 		return NULL;
 	if (kp_window_counts_surpass(kp_windows.inject->slot, kp_windows.delivered))
 		kp_hooks_lose_count();
@@ -101,7 +111,7 @@ static uint64_t tick_end(uint64_t now_ns)
 								 : UINT64_MAX;
 }
 
-bool kp_windows_control(bool on)
+bool kp_windows_control(bool on, void (*take)(void))
 {
 	const struct timespec pause = {.tv_nsec = 1000000};
 	uint64_t until_ns = kp_clock_now() + CONTROL_PATIENCE_NS;
@@ -111,9 +121,10 @@ bool kp_windows_control(bool on)
 	kp_windows.refusals = 0;
 	kp_window_gates_control(on ? KP_WINDOW_ALWAYS : KP_WINDOW_NEVER);
 	kp_windows_apply(KP_WINDOW_BY_CTL);
-	atomic_store(&kp_windows.flush, false);
 	while (!on && kp_windows_phase() == KP_WINDOW_ENDING && !atomic_load(&kp_windows.lapsed) &&
 	       kp_clock_now() < until_ns) {
+		if (kp_windows_wants_flush())
+			take();
 		tick_end(kp_clock_now());
 		nanosleep(&pause, NULL);
 	}

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -15,6 +16,7 @@
 #include "inject/detach.h"
 #include "inject/enabling.h"
 #include "inject/hooks.h"
+#include "inject/kept_names.h"
 #include "inject/share.h"
 #include "tests/fake_gpu/client.h"
 #include "tests/fake_gpu/common/ledger.h"
@@ -81,6 +83,7 @@ static struct kp_cupti cupti = {
 	.Finalize = cuptiFinalize,
 	.ActivityFlushAll = cuptiActivityFlushAll,
 	.ActivityGetNumDroppedRecords = cuptiActivityGetNumDroppedRecords,
+	.ActivityGetNextRecord = cuptiActivityGetNextRecord,
 };
 
 /* ---- the program ---- */
@@ -153,11 +156,20 @@ static void recycle(void)
 	}
 }
 
+/* As kp_share_completed. */
+static void CUPTIAPI complete(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size,
+			      size_t valid_bytes)
+{
+	if (kp_kept_names_enter())
+		kp_kept_names_replace(&cupti, buffer, valid_bytes);
+	kp_buffers_complete(context, stream, buffer, size, valid_bytes);
+	kp_kept_names_leave();
+}
+
 static void attach(void)
 {
 	KP_EXPECT(kp_detach_watch(&cupti, &events) == CUPTI_SUCCESS);
-	KP_EXPECT(cuptiActivityRegisterCallbacks(kp_buffers_request, kp_buffers_complete) ==
-		  CUPTI_SUCCESS);
+	KP_EXPECT(cuptiActivityRegisterCallbacks(kp_buffers_request, complete) == CUPTI_SUCCESS);
 	KP_EXPECT(cuptiActivityEnable(KERNELS) == CUPTI_SUCCESS);
 }
 
@@ -338,6 +350,36 @@ static void obstacles_are_named(void)
 	KP_EXPECT(kp_detach_obstacle(&cupti));
 }
 
+/* The name in the one record of a window, read when CUPTI has gone. */
+static void read_name_late(bool keep, const char *expected)
+{
+	CUpti_Activity *record = NULL;
+	struct kp_filled *filled;
+
+	attach();
+	kp_client_launch(NULL);
+	KP_EXPECT(kp_kept_names_keep(keep));
+	KP_EXPECT(kp_detach_request());
+	KP_EXPECT(cuCtxSynchronize() == CUDA_SUCCESS);
+	KP_EXPECT(kp_detach_progress() == KP_DETACH_DONE);
+	kp_detach_conclude();
+	filled = kp_buffers_take(0);
+	KP_EXPECT(filled && !filled->next);
+	KP_EXPECT(cuptiActivityGetNextRecord(filled->bytes, filled->valid_bytes, &record) ==
+		  CUPTI_SUCCESS);
+	KP_EXPECT(strcmp(((CUpti_ActivityKernel8 *)(void *)record)->name, expected) == 0);
+	kp_buffers_recycle(filled);
+}
+
+/* A kernel's name goes with CUPTI, but for the copy that was kept: one, however often. */
+static void names_outlive_cupti(void)
+{
+	kp_client_begin_cuda();
+	read_name_late(false, "???????????");
+	for (int i = 0; i < 100; i++)
+		read_name_late(true, "test_kernel");
+}
+
 static void refusals_are_few(void)
 {
 	kp_client_begin_cuda();
@@ -362,6 +404,7 @@ static void refusals_are_few(void)
 	X(it_prefers_calls_that_wait, NULL)                                                        \
 	X(another_client_gets_the_place, NULL)                                                     \
 	X(obstacles_are_named, NULL)                                                               \
+	X(names_outlive_cupti, NULL)                                                               \
 	X(refusals_are_few, "finalize=15")
 
 #define TEST(body, faults)                                                                         \

@@ -15,6 +15,7 @@
 #include "tests/fake_gpu/common/ledger.h"
 #include "tests/fake_gpu/cupti/buffers.h"
 #include "tests/fake_gpu/cupti/graphs.h"
+#include "tests/fake_gpu/cupti/names.h"
 #include "tests/fake_gpu/cupti/records.h"
 #include "tests/fake_gpu/cupti/state.h"
 
@@ -337,6 +338,7 @@ KP_FAKE_EXPORT CUptiResult cuptiFinalize(void)
 	if (kp_fake_buffers_registered())
 		kp_fake_buffers_deliver(KP_FAKE_ALL);
 	kp_fake_buffers_register(NULL, NULL);
+	kp_fake_names_lose();
 	/* All that a client has set is gone as well. */
 	kp_fake_buffers_expect_zero(false);
 	atomic_store(&clock_callback, NULL);
