@@ -338,13 +338,18 @@ static void look_at_requests(struct kp_inject *inject)
 
 /* ---- kprof ctl ---- */
 
+static void take_all_records(void)
+{
+	take_records(true);
+}
+
 static void control(enum kp_control_verb verb, struct kp_control_answer *out)
 {
 	const struct kp_live_slot *slot = kp_inject.slot;
 	struct stat about;
 
 	if ((verb == KP_CONTROL_START || verb == KP_CONTROL_STOP) &&
-	    !kp_windows_control(verb == KP_CONTROL_START, take_records))
+	    !kp_windows_control(verb == KP_CONTROL_START, take_all_records))
 		out->result = KP_CONTROL_FAILED;
 	if (verb != KP_CONTROL_STATUS) {
 		collector.flush_due_ns = 0;

@@ -22,8 +22,8 @@
 #include "inject/windows.h"
 
 /* X(name): every driver function that is hooked; the wrappers stand in hooks_launch.c and
- * hooks_graph.c, hooks_graph_change.c, hooks_profiler.c; where the host's side is asked for, those of
- * hooks_host.c come in their place. The last eight are hooked then only. */
+ * hooks_graph.c, hooks_graph_change.c, hooks_profiler.c; where the host's side is asked for, those
+ * of hooks_host.c come in their place. The last eight are hooked then only. */
 #define KP_DRIVER_HOOKS(X)                                                                         \
 	X(cuGetProcAddress)                                                                        \
 	X(cuGetProcAddress_v2)                                                                     \
@@ -152,6 +152,22 @@ static inline CUresult kp_hooks_graph_leave(CUresult result)
 		kp_gate_leave(&kp_hooks_graph_gate);
 	return result;
 }
+/* The same around a launch; the first one after CUPTI was attached is dear, and is timed. */
+static inline uint64_t kp_hooks_graph_launch_begins(void)
+{
+	uint64_t begin_ns = kp_windows_first_launch_begins();
+
+	kp_hooks_graph_enter();
+	return begin_ns;
+}
+
+static inline CUresult kp_hooks_graph_launch_ends(CUresult result, uint64_t begin_ns)
+{
+	kp_hooks_graph_leave(result);
+	kp_windows_first_launch_ends(begin_ns);
+	return result;
+}
+
 /* How many stream captures are open, in all threads; launches into one run nothing. */
 extern _Atomic int kp_hooks_captures;
 

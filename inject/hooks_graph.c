@@ -291,19 +291,14 @@ static CUresult CUDAAPI hook_cuGraphNodeSetEnabled(CUgraphExec graph, CUgraphNod
 }
 KP_WRAPPER(cuGraphNodeSetEnabled);
 
-/* The first launch after an attach is dear: CUPTI looks through the whole graph. */
 typedef CUresult(CUDAAPI *graph_launch_function)(CUgraphExec, CUstream);
 #define GRAPH_LAUNCH(name)                                                                         \
 	static CUresult CUDAAPI hook_##name(CUgraphExec graph, CUstream stream)                    \
 	{                                                                                          \
-		uint64_t begin_ns = kp_windows_first_launch_begins();                              \
-		CUresult result;                                                                   \
+		uint64_t begin_ns = kp_hooks_graph_launch_begins();                                \
+		CUresult result = KP_REAL(name, graph_launch_function)(graph, stream);             \
                                                                                                    \
-		kp_hooks_graph_enter();                                                            \
-		result =                                                                           \
-			kp_hooks_graph_leave(KP_REAL(name, graph_launch_function)(graph, stream)); \
-		kp_windows_first_launch_ends(begin_ns);                                            \
-		return launched(result, graph);                                                    \
+		return launched(kp_hooks_graph_launch_ends(result, begin_ns), graph);              \
 	}                                                                                          \
 	KP_WRAPPER(name)
 GRAPH_LAUNCH(cuGraphLaunch);
