@@ -11,6 +11,7 @@
 #include "inject/futex.h"
 #include "inject/gate.h"
 #include "inject/hooks.h"
+#include "inject/host.h"
 #include "inject/share.h"
 #include "inject/state.h"
 
@@ -139,6 +140,8 @@ static void passed(bool synchronising)
 
 const char *kp_detach_obstacle(const struct kp_cupti *cupti)
 {
+	if (kp_host_asked())
+		return "--host looks the streams of launches up in it";
 	if (!kp_hooks_see_all())
 		return "kprof cannot see all that the program launches";
 	if (cupti->version < KP_DETACH_OLDEST)

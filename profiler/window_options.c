@@ -66,10 +66,6 @@ bool kp_window_options_check(const struct kp_settings *settings)
 {
 	struct range range;
 
-	if (settings->host && settings->detach) {
-		kp_fail("--host and --detach exclude each other: streams are looked up in CUPTI");
-		return false;
-	}
 	if (settings->range && !parse_range(settings->range, &range)) {
 		kp_fail("--range %s: it is NAME, NAME:N or NAME:N-M, with N from 1 on",
 			settings->range);

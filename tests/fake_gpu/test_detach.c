@@ -16,6 +16,7 @@
 #include "inject/detach.h"
 #include "inject/enabling.h"
 #include "inject/hooks.h"
+#include "inject/host.h"
 #include "inject/kept_names.h"
 #include "inject/share.h"
 #include "tests/fake_gpu/client.h"
@@ -30,12 +31,17 @@
 struct kp_gate kp_hooks_graph_gate, kp_hooks_capture_gate;
 _Atomic int kp_hooks_captures;
 static _Thread_local uint32_t passages;
-static _Atomic bool sees_all = true, has_graphs, has_client, ungated;
+static _Atomic bool sees_all = true, has_graphs, has_client, host_asked, ungated;
 static _Atomic unsigned begun, ended, synchronised;
 
 uint32_t kp_hooks_graph_passages(void)
 {
 	return passages;
+}
+
+bool kp_host_asked(void)
+{
+	return host_asked;
 }
 
 bool kp_hooks_see_all(void)
@@ -338,6 +344,9 @@ static void obstacles_are_named(void)
 	sees_all = false;
 	KP_EXPECT(kp_detach_obstacle(&cupti));
 	sees_all = true;
+	host_asked = true;
+	KP_EXPECT(kp_detach_obstacle(&cupti));
+	host_asked = false;
 	has_client = true;
 	KP_EXPECT(kp_detach_obstacle(&cupti));
 	has_client = false;

@@ -263,9 +263,6 @@ class Environment(Case):
     def test_the_host_side_is_asked_for(self):
         self.assertEqual(self.windows("--host"), {"HOST": "1"})
         self.assertEqual(self.windows(KPROF_HOST="1"), {})
-        result = self.kprof("--host", "--duty", "2%", "--detach", "--", "true")
-        self.assertEqual(result.returncode, 125)
-        self.assertIn(b"--host and --detach exclude each other", result.stderr)
 
     def test_ranges_have_occurrences(self):
         for text, name, first, last in (("step", "step", 1, 2**64 - 1), ("step:3", "step", 3, 3),
