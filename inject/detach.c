@@ -11,6 +11,7 @@
 #include "inject/futex.h"
 #include "inject/gate.h"
 #include "inject/hooks.h"
+#include "inject/hooks_gates.h"
 #include "inject/host.h"
 #include "inject/share.h"
 #include "inject/state.h"

@@ -8,6 +8,7 @@
 
 #include "inject/cupti_hooks.h"
 #include "inject/elf.h"
+#include "inject/hooks_gates.h"
 #include "inject/host.h"
 #include "inject/loader.h"
 #include "inject/modules.h"

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "inject/hooks.h"
+#include "inject/hooks_gates.h"
 
 typedef CUresult(CUDAAPI *get_nodes_function)(CUgraph, CUgraphNode *, size_t *);
 typedef CUresult(CUDAAPI *get_type_function)(CUgraphNode, CUgraphNodeType *);

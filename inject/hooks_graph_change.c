@@ -7,6 +7,7 @@
 #include "inject/cuda_api.h"
 
 #include "inject/hooks.h"
+#include "inject/hooks_gates.h"
 
 /* One wrapper: its parameters, and the same as they are handed on. */
 #define CHANGE(name, parameters, arguments)                                                        \

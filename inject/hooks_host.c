@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "inject/hooks.h"
+#include "inject/hooks_gates.h"
 #include "inject/host.h"
 #include "inject/words.h"
 

@@ -9,6 +9,7 @@
 #include "inject/cuda_api.h"
 
 #include "inject/hooks.h"
+#include "inject/hooks_gates.h"
 
 typedef CUresult(CUDAAPI *is_capturing_function)(CUstream, CUstreamCaptureStatus *);
 

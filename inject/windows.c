@@ -10,6 +10,7 @@
 #include "inject/enabling.h"
 #include "inject/gate.h"
 #include "inject/hooks.h"
+#include "inject/hooks_gates.h"
 #include "inject/kept_names.h"
 #include "inject/share.h"
 #include "inject/window_counts.h"

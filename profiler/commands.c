@@ -302,8 +302,9 @@ static const char *const ctl_description[] = {
 	"start records from now on, whatever --delay, --duration, --range and --capture-range "
 	"said; under --duty it goes on with the windows. stop records no more until the next "
 	"start; CUPTI is detached then, as between windows of --duty, so that launches cost what "
-	"they cost without kprof. snapshot brings all that CUPTI has ready into the trace, so that kprof report can "
-	"rank the run so far. status tells whether records are on, and what was counted.",
+	"they cost without kprof. snapshot brings all that CUPTI has ready into the trace, so that "
+	"kprof report can rank the run so far. status tells whether records are on, and what was "
+	"counted.",
 	NULL,
 };
 static const struct kp_example ctl_examples[] = {

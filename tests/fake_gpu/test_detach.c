@@ -16,6 +16,7 @@
 #include "inject/detach.h"
 #include "inject/enabling.h"
 #include "inject/hooks.h"
+#include "inject/hooks_gates.h"
 #include "inject/host.h"
 #include "inject/kept_names.h"
 #include "inject/share.h"
