@@ -277,6 +277,10 @@ enum kp_status kp_build_windows_launch(struct kp_builder *builder, const struct 
 	if (!builder->windows->sampled)
 		return KP_OK;
 	reading = &builder->windows->readings[process->index];
+	/* What ran when its window ended has no end: it is one of the launches that were not seen.
+	 */
+	if (reading->sampled && !timed)
+		return KP_OK;
 	reading->recorded++;
 	status = operator_of(builder, row, &operator);
 	if (status == KP_OK)

@@ -16,6 +16,7 @@
 #include "inject/counters.h"
 #include "inject/ctl.h"
 #include "inject/cupti.h"
+#include "inject/detach.h"
 #include "inject/driver.h"
 #include "inject/enabling.h"
 #include "inject/futex.h"
@@ -159,6 +160,17 @@ static void count_dropped(void)
 		collector.dropped_known = false;
 }
 
+/* What was counted when CUPTI was detached. */
+static void count_dropped_before(void)
+{
+	size_t dropped = kp_detach_take_dropped();
+
+	if (dropped == SIZE_MAX)
+		collector.dropped_known = false;
+	else
+		collector.counts.records_dropped += dropped;
+}
+
 /* The trace's descriptor for the next chunk; each write fails and is counted where there is none.
  */
 static int output_fd(void *context)
@@ -190,13 +202,14 @@ static void flush_partly_filled(void)
 /* Takes what CUPTI has ready. While CUPTI is detached nothing may be asked: it would come back. */
 static void take_records(bool flush)
 {
-	bool attached = kp_windows_attached();
-
-	if (attached && flush)
-		flush_partly_filled();
-	translate_all(kp_buffers_take(0));
-	if (attached)
+	if (kp_windows_begin_calls()) {
+		if (flush)
+			flush_partly_filled();
 		count_dropped();
+		kp_windows_end_calls();
+	}
+	translate_all(kp_buffers_take(0));
+	count_dropped_before();
 }
 
 static void flush_periodically(struct kp_inject *inject)
@@ -212,7 +225,8 @@ static bool flush_finally(void)
 	uint64_t untimed = collector.counts.kernels_untimed;
 	uint64_t until = kp_clock_now() + SETTLE_MS * 1000000ULL;
 
-	if (!kp_windows_attached()) {
+	count_dropped_before();
+	if (!kp_windows_begin_calls()) {
 		translate_all(kp_buffers_take(0));
 		return false;
 	}
@@ -226,6 +240,7 @@ static bool flush_finally(void)
 	kp_share_flush(collector.cupti, CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 	translate_all(kp_buffers_take(0));
 	count_dropped();
+	kp_windows_end_calls();
 	return collector.counts.kernels_untimed > untimed;
 }
 
@@ -235,12 +250,14 @@ static void explain_silence(struct kp_inject *inject)
 	const struct kp_cupti *cupti = collector.cupti;
 	int supported = 1;
 
-	if (delivered() == 0 && kp_windows_attached() &&
-	    cupti->DeviceSupported(0, &supported) == CUPTI_SUCCESS && !supported)
+	if (delivered() > 0 || !kp_windows_begin_calls())
+		return;
+	if (cupti->DeviceSupported(0, &supported) == CUPTI_SUCCESS && !supported)
 		kp_live_say(inject,
 			    "CUPTI %u (%.200s) does not support this GPU: put a newer libcupti "
 			    "in LD_LIBRARY_PATH or set KPROF_CUPTI to it",
 			    cupti->version, cupti->path);
+	kp_windows_end_calls();
 }
 
 /* What happened to the windows, once. */
@@ -326,13 +343,18 @@ static void look_at_requests(struct kp_inject *inject)
 
 /* ---- kprof ctl ---- */
 
+static void take_all_records(void)
+{
+	take_records(true);
+}
+
 static void control(enum kp_control_verb verb, struct kp_control_answer *out)
 {
 	const struct kp_live_slot *slot = kp_inject.slot;
 	struct stat about;
 
 	if ((verb == KP_CONTROL_START || verb == KP_CONTROL_STOP) &&
-	    !kp_windows_control(verb == KP_CONTROL_START))
+	    !kp_windows_control(verb == KP_CONTROL_START, take_all_records))
 		out->result = KP_CONTROL_FAILED;
 	if (verb != KP_CONTROL_STATUS) {
 		collector.flush_due_ns = 0;
@@ -340,8 +362,7 @@ static void control(enum kp_control_verb verb, struct kp_control_answer *out)
 	}
 	if (verb == KP_CONTROL_SNAPSHOT)
 		write_counts(&kp_inject);
-	out->recording =
-		(atomic_load(&kp_windows_recording) & KP_RECORDING_MASK) == KP_RECORDING_ON;
+	out->recording = kp_windows_is_open();
 	out->duty = kp_windows_has_duty();
 	out->windows = kp_windows_number();
 	out->issued_known = atomic_load(&slot->issued_known) != 0;
@@ -355,18 +376,6 @@ static void control(enum kp_control_verb verb, struct kp_control_answer *out)
 	snprintf(out->trace, sizeof(out->trace), "%s", collector.output.path);
 }
 
-/* Whether a window that has ended can give no more: its buffers, or all of its records, are here.
- */
-static bool is_settled(const struct kp_inject *inject)
-{
-	const struct kp_live_slot *slot = inject->slot;
-
-	return kp_buffers_lent() == 0 || (atomic_load(&slot->issued_known) &&
-					  delivered() + atomic_load(&slot->kernels_out_of_window) +
-							  atomic_load(&slot->kernels_at_edges) >=
-						  atomic_load(&slot->kernels_issued));
-}
-
 /* One turn of the worker: what CUPTI gave back, what is due, who has asked. */
 static void work_once(unsigned most_ms)
 {
@@ -376,7 +385,8 @@ static void work_once(unsigned most_ms)
 	kp_host_drain(collector.writer);
 	if (kp_windows_wants_flush())
 		take_records(true);
-	due_ms = kp_windows_tick(WAKE_MS, is_settled(&kp_inject));
+	count_dropped_before();
+	due_ms = kp_windows_tick(WAKE_MS, delivered());
 	if (due_ms >= KP_CLOCKS_ROOM_MS)
 		kp_clocks_tick(collector.writer);
 	kp_ctl_serve(control);

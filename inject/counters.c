@@ -352,6 +352,11 @@ void kp_counters_close(void)
 		wait_for(&counters.gpus[i], numbers[i], STOP_LIMIT_MS);
 }
 
+bool kp_counters_asked(void)
+{
+	return counters.settings.mode != KP_COUNTERS_OFF;
+}
+
 void kp_counters_forget(void)
 {
 	kp_owner_forget();

@@ -22,6 +22,8 @@ struct kp_cupti;
 
 /* Reads the settings; nothing runs yet. Once, when the collector starts. All is borrowed. */
 void kp_counters_start(const struct kp_cupti *cupti);
+/* Whether counters are sampled, or would be if that is possible: CUPTI must stay. */
+bool kp_counters_asked(void);
 /* In a forked child: nothing is sampled. */
 void kp_counters_forget(void);
 

@@ -9,6 +9,7 @@
 
 #include <cupti.h>
 
+#include "inject/detach.h"
 #include "inject/elf.h"
 #include "inject/loader.h"
 #include "inject/modules.h"
@@ -56,11 +57,20 @@ typedef CUptiResult(CUPTIAPI *dropped_function)(CUcontext, uint32_t, size_t *);
 
 /* ---- the hooks ---- */
 
+/* Whether a call is answered here. While kprof detaches CUPTI, calls wait for the end of that. */
+static bool is_shared(void)
+{
+	kp_detach_wait();
+	return kp_share_on();
+}
+
 static CUptiResult CUPTIAPI hook_Subscribe(CUpti_SubscriberHandle *subscriber,
 					   CUpti_CallbackFunc callback, void *user)
 {
-	CUptiResult result = REAL(Subscribe, subscribe_function)(subscriber, callback, user);
+	CUptiResult result;
 
+	kp_detach_yield();
+	result = REAL(Subscribe, subscribe_function)(subscriber, callback, user);
 	if (result == CUPTI_SUCCESS)
 		kp_share_saw_subscriber(*subscriber);
 	return result;
@@ -70,9 +80,10 @@ static CUptiResult CUPTIAPI hook_Subscribe_v2(CUpti_SubscriberHandle *subscriber
 					      CUpti_CallbackFunc callback, void *user,
 					      void *parameters)
 {
-	CUptiResult result =
-		REAL(Subscribe_v2, subscribe_v2_function)(subscriber, callback, user, parameters);
+	CUptiResult result;
 
+	kp_detach_yield();
+	result = REAL(Subscribe_v2, subscribe_v2_function)(subscriber, callback, user, parameters);
 	if (result == CUPTI_SUCCESS)
 		kp_share_saw_subscriber(*subscriber);
 	return result;
@@ -91,7 +102,7 @@ static CUptiResult CUPTIAPI hook_Finalize(void)
 {
 	CUptiResult result;
 
-	if (kp_share_on())
+	if (is_shared())
 		return kp_share_finalize();
 	result = REAL(Finalize, finalize_function)();
 	if (result == CUPTI_SUCCESS)
@@ -101,7 +112,7 @@ static CUptiResult CUPTIAPI hook_Finalize(void)
 
 static CUptiResult CUPTIAPI hook_GetTimestamp(uint64_t *timestamp)
 {
-	if (!kp_share_on() || !timestamp)
+	if (!is_shared() || !timestamp)
 		return REAL(GetTimestamp, time_function)(timestamp);
 	*timestamp = kp_share_clock_now();
 	return CUPTI_SUCCESS;
@@ -112,7 +123,7 @@ static CUptiResult CUPTIAPI hook_ActivityRegisterCallbacks(
 {
 	CUptiResult result;
 
-	if (kp_share_on())
+	if (is_shared())
 		return kp_share_register(request, complete);
 	result = REAL(ActivityRegisterCallbacks, callbacks_function)(request, complete);
 	if (result == CUPTI_SUCCESS)
@@ -125,7 +136,7 @@ hook_ActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc clock)
 {
 	CUptiResult result;
 
-	if (kp_share_on())
+	if (is_shared())
 		return kp_share_register_clock(clock);
 	result = REAL(ActivityRegisterTimestampCallback, clock_function)(clock);
 	if (result == CUPTI_SUCCESS)
@@ -167,7 +178,7 @@ static CUptiResult enable(CUpti_ActivityKind kind,
 {
 	CUptiResult result;
 
-	if (kp_share_on())
+	if (is_shared())
 		return kp_share_enable(kind, at_cupti, context);
 	result = at_cupti(context, kind);
 	if (result == CUPTI_SUCCESS)
@@ -180,7 +191,7 @@ static CUptiResult disable(CUpti_ActivityKind kind,
 {
 	CUptiResult result;
 
-	if (kp_share_on())
+	if (is_shared())
 		return kp_share_disable(kind, at_cupti, context);
 	result = at_cupti(context, kind);
 	if (result == CUPTI_SUCCESS)
@@ -215,14 +226,14 @@ static CUptiResult CUPTIAPI hook_ActivityDisableContext(CUcontext context, CUpti
 
 static CUptiResult CUPTIAPI hook_ActivityFlush(CUcontext context, uint32_t stream, uint32_t flag)
 {
-	if (kp_share_on())
+	if (is_shared())
 		return kp_share_client_flush(flag);
 	return REAL(ActivityFlush, flush_function)(context, stream, flag);
 }
 
 static CUptiResult CUPTIAPI hook_ActivityFlushAll(uint32_t flag)
 {
-	if (kp_share_on())
+	if (is_shared())
 		return kp_share_client_flush(flag);
 	return REAL(ActivityFlushAll, flush_all_function)(flag);
 }
@@ -232,7 +243,7 @@ static CUptiResult CUPTIAPI hook_ActivityGetAttribute(CUpti_ActivityAttribute at
 {
 	kp_attribute_function get = REAL(ActivityGetAttribute, kp_attribute_function);
 
-	if (kp_share_on())
+	if (is_shared())
 		return kp_share_attributes_get(attribute, bytes, value, get);
 	return get(attribute, bytes, value);
 }
@@ -243,7 +254,7 @@ static CUptiResult CUPTIAPI hook_ActivitySetAttribute(CUpti_ActivityAttribute at
 	kp_attribute_function set = REAL(ActivitySetAttribute, kp_attribute_function);
 	kp_attribute_function get = REAL(ActivityGetAttribute, kp_attribute_function);
 
-	if (kp_share_on() && get)
+	if (is_shared() && get)
 		return kp_share_attributes_set(attribute, bytes, value, set, get);
 	return set(attribute, bytes, value);
 }
@@ -251,7 +262,7 @@ static CUptiResult CUPTIAPI hook_ActivitySetAttribute(CUpti_ActivityAttribute at
 static CUptiResult CUPTIAPI hook_ActivityGetNumDroppedRecords(CUcontext context, uint32_t stream,
 							      size_t *dropped)
 {
-	if (kp_share_on())
+	if (is_shared())
 		return kp_share_client_dropped(context, stream, dropped);
 	return REAL(ActivityGetNumDroppedRecords, dropped_function)(context, stream, dropped);
 }

@@ -1,149 +1,316 @@
 /* Detaching CUPTI; see detach.h. */
 #include "inject/detach.h"
 
-#include <errno.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>
 
 #include "inject/buffers.h"
+#include "inject/counters.h"
+#include "inject/doors.h"
+#include "inject/enabling.h"
+#include "inject/futex.h"
+#include "inject/gate.h"
 #include "inject/hooks.h"
+#include "inject/hooks_gates.h"
+#include "inject/host.h"
+#include "inject/share.h"
 #include "inject/state.h"
-
-/* Calls that programs make all the time, in one form or the other. */
-static const CUpti_CallbackId doors[] = {
-	CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,
-	CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz,
-	CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx,
-	CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz,
-	CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel,
-	CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz,
-	CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch,
-	CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz,
-	CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoDAsync_v2,
-	CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoDAsync_v2_ptsz,
-	CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoHAsync_v2,
-	CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoHAsync_v2_ptsz,
-	CUPTI_DRIVER_TRACE_CBID_cuMemcpyAsync,
-	CUPTI_DRIVER_TRACE_CBID_cuMemcpyAsync_ptsz,
-	CUPTI_DRIVER_TRACE_CBID_cuEventRecord,
-	CUPTI_DRIVER_TRACE_CBID_cuEventRecord_ptsz,
-	CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize,
-	CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize_ptsz,
-	CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize,
-};
-#define DOOR_COUNT (sizeof(doors) / sizeof(doors[0]))
 
 /* Buffers that CUPTI may keep for good before kprof leaves it attached: 16 MiB. */
 #define FORGOTTEN_LIMIT 16
-/* Refusals of CUPTI in a row before it is not asked any more. */
+/* Refusals in a row before it is not asked any more. */
 #define REFUSAL_LIMIT 3
+/* How long the step waits for threads that launch graphs, how often, and the pause between. */
+#define GATE_LIMIT_NS 5000000ULL
+#define GATE_TRIES 8
+#define GATE_PAUSE_NS 50000000ULL
+/* How long a thread waits for another one's step: far longer than one has ever taken. */
+#define WAIT_LIMIT_NS 2000000000ULL
 
-enum state { IDLE, PENDING, RUNNING, DETACHED, REFUSED };
+/* TAKEN: a thread is in CUPTI for the subscription; it puts the state back at once. */
+enum state { NONE, WATCHING, WANTED, TAKEN, RUNNING, DONE, REFUSED };
 
 static struct {
 	const struct kp_cupti *cupti;
-	CUpti_SubscriberHandle subscriber;
-	_Atomic int state;
-	uint64_t cost_ns; /* written before the state says that it is over */
-	_Atomic unsigned forgotten, refusals;
+	const struct kp_detach_events *events;
+	_Atomic uint32_t state;
+	_Atomic uint32_t steps;     /* a futex: steps that are over */
+	_Atomic uint64_t resume_ns; /* after a try in vain: not before */
+	bool paused;                /* by the worker */
+	unsigned tries;             /* in vain, for this request; by who has the state */
+	uint64_t cost_ns;           /* likewise */
+	_Atomic size_t dropped;
+	_Atomic bool left;               /* records were off while CUPTI stayed */
+	_Atomic unsigned lost, refusals; /* buffers that never came back; in a row */
 } detach;
 
-static void CUPTIAPI at_call(void *context, CUpti_CallbackDomain domain, CUpti_CallbackId id,
-			     const void *data)
+static _Thread_local bool stepping __attribute__((tls_model("initial-exec")));
+
+static bool change(uint32_t from, uint32_t to)
 {
-	const CUpti_CallbackData *call = data;
-	int expected = PENDING, saved = errno;
-	uint64_t begin_ns;
+	return atomic_compare_exchange_strong(&detach.state, &from, to);
+}
+
+/* ---- the step ---- */
+
+/* Keeps graphs away. False: not now. */
+static bool shut_gates(void)
+{
+	if (!kp_gate_close(&kp_hooks_capture_gate, 0, GATE_LIMIT_NS))
+		return false;
+	if (atomic_load(&kp_hooks_captures) == 0 && !kp_share_has_client() &&
+	    kp_gate_close(&kp_hooks_graph_gate, kp_hooks_graph_passages(), GATE_LIMIT_NS))
+		return true;
+	kp_gate_open(&kp_hooks_capture_gate);
+	return false;
+}
+
+static void open_gates(void)
+{
+	kp_gate_open(&kp_hooks_graph_gate);
+	kp_gate_open(&kp_hooks_capture_gate);
+}
+
+static void count_dropped(void)
+{
+	size_t dropped = 0, before = atomic_load(&detach.dropped);
+
+	if (detach.cupti->ActivityGetNumDroppedRecords(NULL, 0, &dropped) != CUPTI_SUCCESS ||
+	    before == SIZE_MAX)
+		dropped = SIZE_MAX;
+	else
+		dropped += before;
+	atomic_store(&detach.dropped, dropped);
+}
+
+static bool detach_now(void)
+{
 	CUptiResult result;
 
-	(void)context;
-	(void)id;
-	if (domain != CUPTI_CB_DOMAIN_DRIVER_API || call->callbackSite != CUPTI_API_EXIT ||
-	    kp_hooks_may_have_graphs() ||
-	    !atomic_compare_exchange_strong(&detach.state, &expected, RUNNING))
-		return;
-	begin_ns = kp_clock_now();
+	detach.events->begins();
+	kp_enabling_off();
+	detach.cupti->ActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+	count_dropped();
 	result = detach.cupti->Finalize();
-	detach.cost_ns += kp_clock_now() - begin_ns;
-	atomic_store(&detach.state, result == CUPTI_SUCCESS ? DETACHED : REFUSED);
-	kp_buffers_wake(); /* the worker waits for this */
-	errno = saved;
+	detach.events->ended();
+	return result == CUPTI_SUCCESS;
 }
+
+/* What comes of one try, which began at begin_ns. */
+static enum state try_step(uint64_t begin_ns)
+{
+	enum state result;
+
+	if (!shut_gates()) {
+		atomic_store(&detach.resume_ns, kp_clock_now() + GATE_PAUSE_NS);
+		return ++detach.tries < GATE_TRIES ? WANTED : REFUSED;
+	}
+	result = detach_now() ? DONE : REFUSED;
+	open_gates();
+	detach.cost_ns += kp_clock_now() - begin_ns;
+	return result;
+}
+
+/* A door; any thread. One that is canceled in the middle would leave the gates closed. */
+static void passed(bool synchronising)
+{
+	uint32_t state = atomic_load(&detach.state);
+	uint64_t now_ns;
+	int cancelable;
+
+	if (stepping)
+		return;
+	if (state == WATCHING && synchronising)
+		detach.events->synchronised();
+	if (state != WANTED)
+		return;
+	now_ns = kp_clock_now();
+	if (now_ns < atomic_load(&detach.resume_ns) || !change(WANTED, RUNNING))
+		return;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelable);
+	stepping = true;
+	state = try_step(now_ns);
+	stepping = false;
+	atomic_store(&detach.state, state);
+	kp_futex_step(&detach.steps);
+	kp_buffers_wake(); /* the worker waits for this */
+	pthread_setcancelstate(cancelable, NULL);
+}
+
+/* ---- for the worker ---- */
 
 const char *kp_detach_obstacle(const struct kp_cupti *cupti)
 {
-	if (kp_hooks_may_have_graphs())
-		return "the program uses CUDA graphs, or kprof cannot see whether it does";
+	if (kp_host_asked())
+		return "--host looks the streams of launches up in it";
+	if (kp_counters_asked())
+		return "hardware counters are sampled through it";
+	if (!kp_hooks_see_all())
+		return "kprof cannot see all that the program launches";
 	if (cupti->version < KP_DETACH_OLDEST)
 		return "this CUPTI is older than that of CUDA 12.6";
-	if (atomic_load(&detach.forgotten) > FORGOTTEN_LIMIT)
+	if (kp_share_has_client())
+		return "another profiler uses it in this process";
+	if (atomic_load(&detach.left) && kp_hooks_have_graphs())
+		return "it was left attached, with records off, in a program with CUDA graphs";
+	if (atomic_load(&detach.lost) > FORGOTTEN_LIMIT)
 		return "CUPTI kept buffers when it was detached";
 	if (atomic_load(&detach.refusals) >= REFUSAL_LIMIT)
-		return "CUPTI refuses to be detached";
+		return "CUPTI refuses to be detached, or graphs are being launched all the time";
 	return NULL;
 }
 
-CUptiResult kp_detach_request(const struct kp_cupti *cupti)
+CUptiResult kp_detach_watch(const struct kp_cupti *cupti, const struct kp_detach_events *events)
 {
-	uint64_t begin_ns = kp_clock_now();
 	CUptiResult result;
 
+	if (!change(NONE, TAKEN))
+		return CUPTI_ERROR_INVALID_OPERATION;
 	detach.cupti = cupti;
-	result = cupti->Subscribe(&detach.subscriber, at_call, NULL);
-	if (result != CUPTI_SUCCESS)
-		return result;
-	for (size_t i = 0; i < DOOR_COUNT; i++)
-		cupti->EnableCallback(1, detach.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, doors[i]);
-	detach.cost_ns = kp_clock_now() - begin_ns;
-	/* Last: a thread that comes through a door may finalize at once, while nobody else is in
-	 * CUPTI. */
-	atomic_store(&detach.state, PENDING);
-	return CUPTI_SUCCESS;
+	detach.events = events;
+	result = kp_doors_open(cupti, passed);
+	atomic_store(&detach.state, result == CUPTI_SUCCESS ? WATCHING : NONE);
+	return result;
 }
 
-/* After the callback: the subscription is gone with CUPTI, or, where it refused, is given up. */
-static bool conclude(int state)
+bool kp_detach_request(void)
 {
-	if (state == REFUSED) {
-		detach.cupti->Unsubscribe(detach.subscriber);
-		atomic_fetch_add(&detach.refusals, 1);
-	} else {
-		atomic_store(&detach.refusals, 0);
-		atomic_fetch_add(&detach.forgotten, kp_buffers_abandon());
-	}
-	atomic_store(&detach.state, IDLE);
-	return state == DETACHED;
-}
-
-bool kp_detach_done(uint64_t *cost_ns, bool *detached)
-{
-	int state = atomic_load(&detach.state);
-
-	if (state != DETACHED && state != REFUSED)
+	if (!change(WATCHING, TAKEN))
 		return false;
-	*cost_ns = detach.cost_ns;
-	*detached = conclude(state);
+	detach.tries = 0;
+	detach.cost_ns = 0;
+	atomic_store(&detach.resume_ns, 0);
+	/* Last: a thread that comes through a door may detach at once. */
+	atomic_store(&detach.state, WANTED);
 	return true;
 }
 
-bool kp_detach_cancel(uint64_t *cost_ns)
+bool kp_detach_hurry(void)
+{
+	if (!change(WANTED, TAKEN))
+		return false;
+	kp_doors_widen(detach.cupti, true);
+	atomic_store(&detach.state, WANTED);
+	return true;
+}
+
+bool kp_detach_pause(void)
+{
+	uint32_t state = atomic_load(&detach.state);
+
+	detach.paused = state == WANTED && change(WANTED, TAKEN);
+	return detach.paused || state == NONE || state == WATCHING;
+}
+
+void kp_detach_unpause(void)
+{
+	if (detach.paused)
+		atomic_store(&detach.state, WANTED);
+	detach.paused = false;
+}
+
+bool kp_detach_cancel(void)
+{
+	if (!change(WANTED, TAKEN))
+		return false;
+	kp_doors_widen(detach.cupti, false);
+	atomic_store(&detach.state, WATCHING);
+	return true;
+}
+
+enum kp_detach_progress kp_detach_progress(void)
+{
+	switch ((enum state)atomic_load(&detach.state)) {
+	case NONE:
+		return KP_DETACH_NONE;
+	case WATCHING:
+		return KP_DETACH_WATCHING;
+	case DONE:
+		return KP_DETACH_DONE;
+	case REFUSED:
+		return KP_DETACH_REFUSED;
+	case WANTED:
+	case TAKEN:
+	case RUNNING:
+		break;
+	}
+	return KP_DETACH_PENDING;
+}
+
+uint64_t kp_detach_conclude(void)
+{
+	if (change(DONE, TAKEN)) {
+		atomic_store(&detach.refusals, 0);
+		atomic_store(&detach.left, false);
+		atomic_fetch_add(&detach.lost, kp_buffers_abandon());
+	} else if (change(REFUSED, TAKEN)) {
+		kp_doors_close(detach.cupti);
+		atomic_fetch_add(&detach.refusals, 1);
+	} else {
+		return 0;
+	}
+	atomic_store(&detach.state, NONE);
+	return detach.cost_ns;
+}
+
+void kp_detach_release(void)
+{
+	if (!change(WATCHING, TAKEN))
+		return;
+	kp_doors_close(detach.cupti);
+	atomic_store(&detach.state, NONE);
+}
+
+void kp_detach_leave_attached(void)
+{
+	atomic_store(&detach.left, true);
+}
+
+size_t kp_detach_take_dropped(void)
+{
+	return atomic_exchange(&detach.dropped, 0);
+}
+
+/* ---- for the program's calls to CUPTI ---- */
+
+void kp_detach_wait(void)
+{
+	uint64_t until_ns;
+	uint32_t seen;
+
+	if (atomic_load(&detach.state) != RUNNING || stepping)
+		return;
+	until_ns = kp_clock_now() + WAIT_LIMIT_NS;
+	do {
+		seen = atomic_load(&detach.steps);
+		if (atomic_load(&detach.state) == RUNNING)
+			kp_futex_wait(&detach.steps, seen, until_ns);
+	} while (atomic_load(&detach.state) == RUNNING && kp_clock_now() < until_ns);
+}
+
+void kp_detach_yield(void)
 {
 	const struct timespec pause = {.tv_nsec = 100000};
-	int state = PENDING;
+	uint64_t until_ns = kp_clock_now() + WAIT_LIMIT_NS;
+	uint32_t state;
 
-	if (atomic_compare_exchange_strong(&detach.state, &state, IDLE)) {
-		detach.cupti->Unsubscribe(detach.subscriber);
-		return false;
+	while (!stepping && (state = atomic_load(&detach.state)) != NONE && state != DONE &&
+	       state != REFUSED && kp_clock_now() < until_ns) {
+		kp_detach_wait();
+		kp_detach_cancel();
+		kp_detach_release();
+		if (atomic_load(&detach.state) == TAKEN)
+			nanosleep(&pause, NULL);
 	}
-	while ((state = atomic_load(&detach.state)) == RUNNING)
-		nanosleep(&pause, NULL);
-	*cost_ns = state == IDLE ? 0 : detach.cost_ns;
-	return state == DETACHED || state == REFUSED ? conclude(state) : false;
 }
 
 void kp_detach_forget(void)
 {
-	atomic_store(&detach.state, IDLE);
-	atomic_store(&detach.forgotten, 0);
+	atomic_store(&detach.state, NONE);
+	atomic_store(&detach.dropped, 0);
+	atomic_store(&detach.left, false);
+	atomic_store(&detach.lost, 0);
 	atomic_store(&detach.refusals, 0);
+	stepping = false;
 }

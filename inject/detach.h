@@ -1,24 +1,26 @@
 /*
- * Detaching CUPTI from the process between windows, which alone brings launches back to bare speed.
+ * Detaching CUPTI from the process, which alone brings launches back to bare speed.
  *
- * cuptiFinalize is safe at the exit of a driver call that CUPTI reports to its subscriber. So
- * kprof, which usually is no subscriber (that place is the program's, for its own profiler),
- * subscribes when a window has ended and nothing is outstanding, waits for the next driver call of
- * a few frequent kinds, and finalizes there, in the thread that made the call. Finalizing ends the
- * subscription as well. CUPTI is process-wide: where another client is subscribed, kprof cannot
- * subscribe, and does not detach.
+ * It is one step, in a thread of the program, at the exit of a driver call that CUPTI reports
+ * (doors.h): all kinds off, a forced flush, cuptiFinalize. What matters is that no thread launches
+ * a CUDA graph between the first and the last: a graph that was launched in between goes on writing
+ * where CUPTI's memory was, and the program fails after the next attach (seen on an H200, driver
+ * 580.159.04, CUPTI 13.0, whatever the door; without such a launch windows of busy programs ended
+ * well, with graphs of every age). So launches of graphs, and calls that make or change them, pass
+ * a gate (hooks.h) that the step closes; a thread that stays inside for long makes the step be put
+ * off. Where the program's graph launches pass the hooks by, nothing is detached.
  *
- * A graph that was instantiated while CUPTI was attached goes on writing into CUPTI's memory: on an
- * H200 (driver 580.159.04, CUPTI 13.0) programs that launched one after a cuptiFinalize ended with
- * an unspecified launch failure or a segmentation fault. So a program that has made a graph is
- * never detached from, and detaching happens only where it was asked for (--detach).
+ * CUPTI is process-wide: where another client uses it, kprof does not detach, and one that
+ * subscribes gets kprof's place at once. Finalizing ends the subscription and all that was set.
  *
- * One request at a time. The worker asks; the callback runs in any thread.
+ * The worker watches and asks; the step runs in any thread. States change by compare and exchange,
+ * so that one thread at a time is in CUPTI for this; no lock is held.
  */
 #ifndef KP_INJECT_DETACH_H
 #define KP_INJECT_DETACH_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "inject/cupti.h"
@@ -29,20 +31,48 @@
  */
 #define KP_DETACH_OLDEST 24
 
-/* Why it cannot be done in this process at all; NULL: it can. */
+/* What becomes of it, in the program's threads. errno is kept around them. */
+struct kp_detach_events {
+	void (*synchronised)(void); /* while watching: a call that waits for the GPU has returned */
+	void (*begins)(void);       /* the step: records are about to go off */
+	void (*ended)(void);        /* it is over, whatever has come of it */
+};
+
+enum kp_detach_progress {
+	KP_DETACH_NONE, /* kprof is no subscriber: it never was, or has given its place away */
+	KP_DETACH_WATCHING,
+	KP_DETACH_PENDING, /* asked for, or under way: nobody may call CUPTI */
+	KP_DETACH_DONE,    /* CUPTI is detached */
+	KP_DETACH_REFUSED  /* by CUPTI, or because graphs are being launched all the time */
+};
+
+/* Why it cannot be done in this process, now or at all; NULL: it can. */
 const char *kp_detach_obstacle(const struct kp_cupti *cupti);
-/* Asks for it. CUPTI_SUCCESS: it is pending, and no CUPTI function may be called until it ends. */
-CUptiResult kp_detach_request(const struct kp_cupti *cupti);
-/*
- * Whether it is over; then what it took, and whether CUPTI is detached or has refused. It is closed
- * with that.
- */
-bool kp_detach_done(uint64_t *cost_ns, bool *detached);
-/*
- * Takes the request back, or waits for it where it is under way. True: CUPTI is detached, and what
- * that took. Does nothing where there is no request.
- */
-bool kp_detach_cancel(uint64_t *cost_ns);
+/* Subscribes. `events` is borrowed for good. */
+CUptiResult kp_detach_watch(const struct kp_cupti *cupti, const struct kp_detach_events *events);
+/* Asks for the step at the next synchronising call. False: not watching (any more). Worker only. */
+bool kp_detach_request(void);
+/* From now on at any call. False: not now. */
+bool kp_detach_hurry(void);
+/* Whether CUPTI may be called: no step runs, nor begins before kp_detach_unpause. Worker only. */
+bool kp_detach_pause(void);
+void kp_detach_unpause(void);
+/* Takes the request back and goes on watching. False: it is too late, or nothing was asked. */
+bool kp_detach_cancel(void);
+enum kp_detach_progress kp_detach_progress(void);
+/* After DONE or REFUSED: takes note of it, and how long it held the program up. */
+uint64_t kp_detach_conclude(void);
+/* Unsubscribes, where it is watching. */
+void kp_detach_release(void);
+/* Records are off and CUPTI stays: graphs that are launched now forbid detaching later. */
+void kp_detach_leave_attached(void);
+/* Records that CUPTI said it dropped, when it was detached; SIZE_MAX: it could not say. */
+size_t kp_detach_take_dropped(void);
+
+/* Waits while another thread detaches, for a bounded time: before calls of the program to CUPTI. */
+void kp_detach_wait(void);
+/* Another client is about to subscribe: the place is the program's. */
+void kp_detach_yield(void);
 /* In a forked child: nothing was asked. */
 void kp_detach_forget(void);
 

@@ -18,6 +18,8 @@ static void set_period(struct kp_duty *duty)
 
 	if (period_ns > (double)KP_DUTY_PERIOD_MAX_NS)
 		period_ns = (double)KP_DUTY_PERIOD_MAX_NS;
+	if (duty->periods++ < KP_DUTY_HALF_PERIODS)
+		period_ns /= 2;
 	duty->period_ns = (uint64_t)period_ns;
 	duty->window_ns = (uint64_t)(period_ns * duty->share);
 }

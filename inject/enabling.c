@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "inject/buffers.h"
-#include "inject/detach.h"
 #include "inject/share.h"
 #include "inject/share_clock.h"
 #include "inject/tools.h"
+#include "inject/window_counts.h"
 #include "inject/windows.h"
 
 static const CUpti_ActivityKind kinds[] = {
@@ -57,16 +57,18 @@ static void disable(const struct kp_cupti *cupti)
 {
 	for (size_t i = 0; i < KIND_COUNT; i++)
 		cupti->ActivityDisable(kinds[i]);
+	kp_detach_release();
 	kp_share_abandon();
 }
 
 /* Turns records on. On failure everything is off again. */
-static CUptiResult enable(struct kp_inject *inject, const struct kp_cupti *cupti)
+static CUptiResult enable(struct kp_inject *inject, const struct kp_cupti *cupti,
+			  const struct kp_detach_events *events)
 {
 	uint8_t zeroed = 1;
 	size_t size = sizeof(zeroed);
 	bool own_clock;
-	CUptiResult result = look_for_others(cupti);
+	CUptiResult result = events ? kp_detach_watch(cupti, events) : look_for_others(cupti);
 
 	if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED && kp_share_knows_subscriber())
 		result = CUPTI_SUCCESS; /* the program's own profiler: the records are shared */
@@ -74,6 +76,7 @@ static CUptiResult enable(struct kp_inject *inject, const struct kp_cupti *cupti
 		return result;
 	/* A clock that never steps; set before anything is enabled. Refused: CUPTI's own stays. */
 	own_clock = cupti->ActivityRegisterTimestampCallback(cupti_clock) == CUPTI_SUCCESS;
+	kp_window_counts_clock(own_clock);
 	if (!kp_share_on()) /* it outlives windows */
 		kp_share_begin(inject, cupti, kinds, KIND_COUNT, own_clock);
 	cupti->ActivitySetAttribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &size, &zeroed);
@@ -98,14 +101,13 @@ static void explain(struct kp_inject *inject, const struct kp_cupti *cupti, CUpt
 		    kp_cupti_word(cupti, result), (int)result, remedy);
 }
 
-enum kp_switched kp_enabling_on(void)
+enum kp_switched kp_enabling_on(const struct kp_detach_events *events)
 {
 	CUptiResult result;
 
 	if (kp_share_client_alone())
 		return KP_SWITCH_BUSY;
-	result = enable(&kp_inject, &enabling.cupti);
-
+	result = enable(&kp_inject, &enabling.cupti, events);
 	if (result == CUPTI_SUCCESS)
 		return KP_SWITCHED;
 	explain(&kp_inject, &enabling.cupti, result);
@@ -129,7 +131,7 @@ static CUptiResult enable_at_start(struct kp_inject *inject, const struct kp_cup
 	CUptiResult result;
 
 	enabling.attached = on || cupti->version < KP_DETACH_OLDEST;
-	result = enabling.attached ? enable(inject, cupti) : CUPTI_SUCCESS;
+	result = enabling.attached ? enable(inject, cupti, NULL) : CUPTI_SUCCESS;
 	if (result == CUPTI_SUCCESS && enabling.attached && !on)
 		kp_enabling_off();
 	return result;

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "inject/cupti.h"
+#include "inject/detach.h"
 #include "inject/state.h"
 
 /* What came of switching records on. */
@@ -24,7 +25,9 @@ enum kp_switched {
  * NULL where there is none; the reason is in the live slot. *attached: whether CUPTI was enabled.
  */
 const struct kp_cupti *kp_enabling_find(struct kp_inject *inject, bool *attached);
-enum kp_switched kp_enabling_on(void);
+/* `events`: kprof stays a subscriber meanwhile, so that CUPTI can be detached; NULL: it does not.
+ */
+enum kp_switched kp_enabling_on(const struct kp_detach_events *events);
 void kp_enabling_off(void);
 /* The collector could not start after all: everything is off, and CUPTI the client's again. */
 void kp_enabling_abandon(void);

@@ -20,6 +20,7 @@
 #include "inject/entry.h"
 #include "inject/hooks.h"
 #include "inject/host.h"
+#include "inject/kept_names.h"
 #include "inject/nvtx.h"
 #include "inject/share.h"
 
@@ -48,6 +49,7 @@ static void begin_anew(void)
 	kp_collector_forget();
 	kp_clocks_forget();
 	kp_buffers_forget();
+	kp_kept_names_forget();
 	kp_nvtx_forget();
 	kp_windows_forget();
 	kp_hooks_forget();

@@ -8,6 +8,7 @@
 
 #include "inject/cupti_hooks.h"
 #include "inject/elf.h"
+#include "inject/hooks_gates.h"
 #include "inject/host.h"
 #include "inject/loader.h"
 #include "inject/modules.h"
@@ -54,6 +55,7 @@ static void *wrapper_of(size_t hook)
 
 _Atomic(void *) kp_hook_real[KP_HOOK_COUNT];
 _Atomic int kp_hooks_captures;
+struct kp_gate kp_hooks_capture_gate;
 _Thread_local unsigned kp_hooks_before __attribute__((tls_model("initial-exec")));
 
 static _Atomic uintptr_t libcuda_begin, libcuda_end;
@@ -280,9 +282,11 @@ void kp_hooks_issued(uint64_t kernels)
 	atomic_fetch_add_explicit(&slot->kernels_issued, kernels, memory_order_relaxed);
 }
 
-bool kp_hooks_are_on(void)
+bool kp_hooks_see_all(void)
 {
-	return atomic_load(&counting) != NULL;
+	struct kp_live_slot *slot = atomic_load(&counting);
+
+	return slot && atomic_load(&slot->issued_known);
 }
 
 void kp_hooks_lose_count(void)
@@ -297,4 +301,5 @@ void kp_hooks_forget(void)
 {
 	atomic_store(&counting, NULL);
 	atomic_store(&kp_hooks_captures, 0);
+	kp_gate_forget(&kp_hooks_capture_gate, 0);
 }

@@ -21,8 +21,8 @@
 #include "inject/windows.h"
 
 /* X(name): every driver function that is hooked; the wrappers stand in hooks_launch.c,
- * hooks_graph.c, hooks_profiler.c and hooks_context.c; where the host's side is asked for, those of
- * hooks_host.c come in their place. The last eight are hooked then only. */
+ * hooks_graph.c, hooks_graph_change.c, hooks_profiler.c and hooks_context.c; where the host's side
+ * is asked for, those of hooks_host.c come in their place. The last eight are hooked then only. */
 #define KP_DRIVER_HOOKS(X)                                                                         \
 	X(cuGetProcAddress)                                                                        \
 	X(cuGetProcAddress_v2)                                                                     \
@@ -42,6 +42,19 @@
 	X(cuGraphInstantiateWithParams_ptsz)                                                       \
 	X(cuGraphExecDestroy)                                                                      \
 	X(cuGraphNodeSetEnabled)                                                                   \
+	X(cuGraphUpload)                                                                           \
+	X(cuGraphUpload_ptsz)                                                                      \
+	X(cuGraphExecUpdate)                                                                       \
+	X(cuGraphExecUpdate_v2)                                                                    \
+	X(cuGraphExecKernelNodeSetParams)                                                          \
+	X(cuGraphExecKernelNodeSetParams_v2)                                                       \
+	X(cuGraphExecMemcpyNodeSetParams)                                                          \
+	X(cuGraphExecMemsetNodeSetParams)                                                          \
+	X(cuGraphExecHostNodeSetParams)                                                            \
+	X(cuGraphExecChildGraphNodeSetParams)                                                      \
+	X(cuGraphExecEventRecordNodeSetEvent)                                                      \
+	X(cuGraphExecEventWaitNodeSetEvent)                                                        \
+	X(cuGraphExecNodeSetParams)                                                                \
 	X(cuGraphLaunch)                                                                           \
 	X(cuGraphLaunch_ptsz)                                                                      \
 	X(cuStreamBeginCapture)                                                                    \
@@ -111,19 +124,14 @@ void kp_hooks_issued(uint64_t kernels);
 bool kp_hooks_runs_now(CUstream stream, bool per_thread);
 /* Counts the kernels of a graph that was launched. How many; UINT64_MAX: that cannot be known. */
 uint64_t kp_hooks_graph_launched(CUgraphExec graph);
-/* Whether launches pass through the hooks: only then is known what the program does. */
-bool kp_hooks_are_on(void);
 /* From now on the count cannot be exact (a device-side graph, say): it is unknown. */
 void kp_hooks_lose_count(void);
 /* In a forked child: nothing is counted, no graph is known. */
 void kp_hooks_forget(void);
 void kp_hooks_graph_forget(void);
-/*
- * Whether the program may have CUDA graphs: one was instantiated or is being captured, or the hooks
- * cannot tell. Graphs made while CUPTI is attached go on writing into its memory.
- */
-bool kp_hooks_may_have_graphs(void);
-/* How many stream captures are open, in all threads; launches into one run nothing. */
-extern _Atomic int kp_hooks_captures;
+/* Whether all launches, and graphs of every kind, pass through the hooks. */
+bool kp_hooks_see_all(void);
+/* Whether a graph was ever instantiated. */
+bool kp_hooks_have_graphs(void);
 
 #endif

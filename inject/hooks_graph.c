@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "inject/hooks.h"
+#include "inject/hooks_gates.h"
 
 typedef CUresult(CUDAAPI *get_nodes_function)(CUgraph, CUgraphNode *, size_t *);
 typedef CUresult(CUDAAPI *get_type_function)(CUgraphNode, CUgraphNodeType *);
@@ -30,7 +31,14 @@ static struct {
 		uint64_t kernels;
 	} * entries;
 	size_t used, size; /* size is a power of two, at least twice used */
+	_Atomic uint64_t changes;
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* What this thread looked up last: most threads replay one graph. */
+static _Thread_local struct {
+	struct entry entry;
+	uint64_t changes; /* of the table, before that */
+} last __attribute__((tls_model("initial-exec")));
 
 static struct entry *find(struct entry *entries, size_t size, CUgraphExec graph)
 {
@@ -74,14 +82,17 @@ static void remember(CUgraphExec graph, uint64_t kernels)
 	entry = find(table.entries, table.size, graph);
 	table.used += entry->graph == NULL;
 	*entry = (struct entry){graph, kernels};
+	atomic_fetch_add(&table.changes, 1);
 	pthread_mutex_unlock(&table.lock);
 }
 
 /* How many kernels a launch of the graph issues; UNCOUNTABLE where it was never seen. */
 static uint64_t recall(CUgraphExec graph)
 {
-	uint64_t kernels = UNCOUNTABLE;
+	uint64_t changes = atomic_load(&table.changes), kernels = UNCOUNTABLE;
 
+	if (last.entry.graph == graph && last.changes == changes)
+		return last.entry.kernels;
 	pthread_mutex_lock(&table.lock);
 	if (table.size) {
 		const struct entry *entry = find(table.entries, table.size, graph);
@@ -90,7 +101,26 @@ static uint64_t recall(CUgraphExec graph)
 			kernels = entry->kernels;
 	}
 	pthread_mutex_unlock(&table.lock);
+	last.entry = (struct entry){graph, kernels};
+	last.changes = changes;
 	return kernels;
+}
+
+/* ---- the gate ---- */
+
+struct kp_gate kp_hooks_graph_gate;
+_Thread_local unsigned kp_hooks_graph_depth __attribute__((tls_model("initial-exec")));
+
+uint32_t kp_hooks_graph_passages(void)
+{
+	return kp_hooks_graph_depth > 0;
+}
+
+static _Atomic bool graphs_made;
+
+bool kp_hooks_have_graphs(void)
+{
+	return atomic_load(&graphs_made);
 }
 
 void kp_hooks_graph_forget(void)
@@ -99,6 +129,9 @@ void kp_hooks_graph_forget(void)
 
 	memset(&table, 0, sizeof(table));
 	table.lock = fresh;
+	last.entry.graph = NULL;
+	atomic_store(&graphs_made, false);
+	kp_gate_forget(&kp_hooks_graph_gate, kp_hooks_graph_passages());
 }
 
 /* ---- counting nodes ---- */
@@ -153,20 +186,14 @@ static uint64_t count_kernels(const struct questions *ask, CUgraph graph, unsign
 	return kernels;
 }
 
-static _Atomic bool graphs_made;
-
-bool kp_hooks_may_have_graphs(void)
-{
-	return !kp_hooks_are_on() || atomic_load(&graphs_made) ||
-	       atomic_load(&kp_hooks_captures) > 0;
-}
-
+/* Inside the gate until it is counted. */
 static CUresult instantiated(CUresult result, const CUgraphExec *exec, CUgraph graph,
 			     cuuint64_t flags)
 {
 	struct questions ask;
 	uint64_t kernels;
 
+	kp_hooks_graph_leave(result);
 	if (result != CUDA_SUCCESS || !exec)
 		return result;
 	atomic_store(&graphs_made, true);
@@ -206,6 +233,7 @@ typedef CUresult(CUDAAPI *instantiate_function)(CUgraphExec *, CUgraph, CUgraphN
 	static CUresult CUDAAPI hook_##name(CUgraphExec *exec, CUgraph graph, CUgraphNode *node,   \
 					    char *log, size_t log_bytes)                           \
 	{                                                                                          \
+		kp_hooks_graph_enter();                                                            \
 		return instantiated(                                                               \
 			KP_REAL(name, instantiate_function)(exec, graph, node, log, log_bytes),    \
 			exec, graph, 0);                                                           \
@@ -218,6 +246,7 @@ typedef CUresult(CUDAAPI *instantiate_flags_function)(CUgraphExec *, CUgraph, un
 static CUresult CUDAAPI hook_cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph,
 							 unsigned long long flags)
 {
+	kp_hooks_graph_enter();
 	return instantiated(KP_REAL(cuGraphInstantiateWithFlags,
 				    instantiate_flags_function)(exec, graph, flags),
 			    exec, graph, flags);
@@ -230,6 +259,7 @@ typedef CUresult(CUDAAPI *instantiate_params_function)(CUgraphExec *, CUgraph,
 	static CUresult CUDAAPI hook_##name(CUgraphExec *exec, CUgraph graph,                      \
 					    CUDA_GRAPH_INSTANTIATE_PARAMS *params)                 \
 	{                                                                                          \
+		kp_hooks_graph_enter();                                                            \
 		return instantiated(                                                               \
 			KP_REAL(name, instantiate_params_function)(exec, graph, params), exec,     \
 			graph, params ? params->flags : 0);                                        \
@@ -242,7 +272,8 @@ typedef CUresult(CUDAAPI *destroy_function)(CUgraphExec);
 static CUresult CUDAAPI hook_cuGraphExecDestroy(CUgraphExec graph)
 {
 	remember(graph, 0); /* before: another thread may get the same handle at once */
-	return KP_REAL(cuGraphExecDestroy, destroy_function)(graph);
+	kp_hooks_graph_enter();
+	return kp_hooks_graph_leave(KP_REAL(cuGraphExecDestroy, destroy_function)(graph));
 }
 KP_WRAPPER(cuGraphExecDestroy);
 
@@ -250,9 +281,11 @@ typedef CUresult(CUDAAPI *set_enabled_function)(CUgraphExec, CUgraphNode, unsign
 static CUresult CUDAAPI hook_cuGraphNodeSetEnabled(CUgraphExec graph, CUgraphNode node,
 						   unsigned enabled)
 {
-	CUresult result =
-		KP_REAL(cuGraphNodeSetEnabled, set_enabled_function)(graph, node, enabled);
+	CUresult result;
 
+	kp_hooks_graph_enter();
+	result = kp_hooks_graph_leave(
+		KP_REAL(cuGraphNodeSetEnabled, set_enabled_function)(graph, node, enabled));
 	if (result == CUDA_SUCCESS)
 		remember(graph, UNCOUNTABLE);
 	return result;
@@ -263,7 +296,10 @@ typedef CUresult(CUDAAPI *graph_launch_function)(CUgraphExec, CUstream);
 #define GRAPH_LAUNCH(name)                                                                         \
 	static CUresult CUDAAPI hook_##name(CUgraphExec graph, CUstream stream)                    \
 	{                                                                                          \
-		return launched(KP_REAL(name, graph_launch_function)(graph, stream), graph);       \
+		uint64_t begin_ns = kp_hooks_graph_launch_begins();                                \
+		CUresult result = KP_REAL(name, graph_launch_function)(graph, stream);             \
+                                                                                                   \
+		return launched(kp_hooks_graph_launch_ends(result, begin_ns), graph);              \
 	}                                                                                          \
 	KP_WRAPPER(name)
 GRAPH_LAUNCH(cuGraphLaunch);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "inject/hooks.h"
+#include "inject/hooks_gates.h"
 #include "inject/host.h"
 #include "inject/words.h"
 
@@ -175,11 +176,13 @@ typedef CUresult(CUDAAPI *graph_launch_function)(CUgraphExec, CUstream);
 #define GRAPH_LAUNCH(name, per_thread)                                                             \
 	static CUresult CUDAAPI timed_##name(CUgraphExec graph, CUstream stream)                   \
 	{                                                                                          \
+		uint64_t begin_ns = kp_hooks_graph_launch_begins();                                \
 		struct kp_host_open open;                                                          \
 		CUresult result;                                                                   \
                                                                                                    \
 		kp_host_enter(&open);                                                              \
 		result = KP_REAL(name, graph_launch_function)(graph, stream);                      \
+		kp_hooks_graph_launch_ends(result, begin_ns);                                      \
 		return kept_graph(&open, result, graph, stream, per_thread);                       \
 	}
 GRAPH_LAUNCH(cuGraphLaunch, false)

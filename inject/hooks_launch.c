@@ -9,6 +9,7 @@
 #include "inject/cuda_api.h"
 
 #include "inject/hooks.h"
+#include "inject/hooks_gates.h"
 
 typedef CUresult(CUDAAPI *is_capturing_function)(CUstream, CUstreamCaptureStatus *);
 
@@ -122,10 +123,17 @@ KP_WRAPPER(cuLaunchGridAsync);
 
 /* ---- captures ---- */
 
+/* Until it is known to be open, a capture counts as a call that opens one. */
+static void open(void)
+{
+	kp_gate_enter(&kp_hooks_capture_gate);
+}
+
 static CUresult opened(CUresult result)
 {
 	if (result == CUDA_SUCCESS)
 		atomic_fetch_add(&kp_hooks_captures, 1);
+	kp_gate_leave(&kp_hooks_capture_gate);
 	return result;
 }
 
@@ -142,6 +150,7 @@ typedef CUresult(CUDAAPI *begin_function)(CUstream);
 #define BEGIN(name)                                                                                \
 	static CUresult CUDAAPI hook_##name(CUstream stream)                                       \
 	{                                                                                          \
+		open();                                                                            \
 		return opened(KP_REAL(name, begin_function)(stream));                              \
 	}                                                                                          \
 	KP_WRAPPER(name)
@@ -152,6 +161,7 @@ typedef CUresult(CUDAAPI *begin_v2_function)(CUstream, CUstreamCaptureMode);
 #define BEGIN_V2(name)                                                                             \
 	static CUresult CUDAAPI hook_##name(CUstream stream, CUstreamCaptureMode mode)             \
 	{                                                                                          \
+		open();                                                                            \
 		return opened(KP_REAL(name, begin_v2_function)(stream, mode));                     \
 	}                                                                                          \
 	KP_WRAPPER(name)
@@ -166,6 +176,7 @@ typedef CUresult(CUDAAPI *begin_to_graph_function)(CUstream, CUgraph, const CUgr
 		CUstream stream, CUgraph graph, const CUgraphNode *after,                          \
 		const CUgraphEdgeData *edges, size_t count, CUstreamCaptureMode mode)              \
 	{                                                                                          \
+		open();                                                                            \
 		return opened(KP_REAL(name, begin_to_graph_function)(stream, graph, after, edges,  \
 								     count, mode));                \
 	}                                                                                          \

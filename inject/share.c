@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "inject/buffers.h"
+#include "inject/kept_names.h"
 #include "inject/share_attributes.h"
 #include "inject/share_buffers.h"
 #include "inject/share_clock.h"
@@ -90,6 +91,12 @@ bool kp_share_client_alone(void)
 bool kp_share_client_active(void)
 {
 	return kp_share_on() && atomic_load(&share.enabled);
+}
+
+bool kp_share_has_client(void)
+{
+	return kp_share_knows_subscriber() || kp_share_buffers_registered() ||
+	       atomic_load(&share.enabled);
 }
 
 bool kp_share_on(void)
@@ -205,7 +212,10 @@ void CUPTIAPI kp_share_completed(CUcontext context, uint32_t stream, uint8_t *bu
 		atomic_fetch_add(&share.dropped_client, kp_deliver(buffer, valid_bytes));
 		kp_deliver_leave();
 	}
+	if (kp_kept_names_enter() && buffer && valid_bytes <= size)
+		kp_kept_names_replace(share.cupti, buffer, valid_bytes);
 	kp_buffers_complete(context, stream, buffer, size, valid_bytes);
+	kp_kept_names_leave();
 }
 
 CUptiResult kp_share_flush(const struct kp_cupti *cupti, uint32_t flag)

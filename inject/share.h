@@ -54,6 +54,8 @@ bool kp_share_client_active(void);
 /* Whether the client has, and CUPTI is its alone: to take over in the middle could cost it records.
  */
 bool kp_share_client_alone(void);
+/* Whether there is another client, with or without records on: CUPTI must stay for it. */
+bool kp_share_has_client(void);
 /* `changed` is called when the client has switched records on or off, in its thread. */
 void kp_share_watch(void (*changed)(void));
 /* Waits a moment until the worker has asked the client for its first buffer, if one is due. */

@@ -16,6 +16,8 @@
 #include "inject/driver.h"
 #include "inject/filter.h"
 #include "inject/share.h"
+#include "inject/state.h"
+#include "inject/window_counts.h"
 #include "inject/window_settings.h"
 
 /*
@@ -175,8 +177,13 @@ static void translate_kernel(struct kp_translator *translator, const kernel_reco
 	};
 	enum kp_time_quality quality = kp_time_quality(record->start, record->end);
 	bool filtered = false;
-	enum kp_status status = intern_name(translator, record->name, &config.name, &filtered);
+	enum kp_status status;
 
+	if (!kp_window_counts_keeps(record->start, record->end)) {
+		kp_window_counts_discard(kp_inject.slot);
+		return;
+	}
+	status = intern_name(translator, record->name, &config.name, &filtered);
 	if (filtered) {
 		counts->kernels_filtered++;
 		return;
@@ -234,6 +241,8 @@ static enum kp_memop_kind copy_kind(uint8_t kind)
 static void write_memop(struct kp_translator *translator, struct kp_memop memop,
 			struct kp_counts *counts)
 {
+	if (!kp_window_counts_keeps(memop.start_ns, memop.end_ns))
+		return;
 	counts->memops_recorded++;
 	describe_device(translator, memop.device);
 	kp_writer_memop(translator->writer, &memop);

@@ -29,7 +29,6 @@ static void read_all(void)
 	settings.delay_ns = read_number("KPROF_DELAY_NS", 0);
 	settings.duration_ns = read_number("KPROF_DURATION_NS", 0);
 	settings.duty_ppm = (uint32_t)read_number("KPROF_DUTY_PPM", 0);
-	settings.detach = read_number("KPROF_DETACH", 0) != 0;
 	settings.capture = read_number("KPROF_CAPTURE_RANGE", 0) != 0;
 	settings.range_first = read_number("KPROF_RANGE_FIRST", 1);
 	settings.range_last = read_number("KPROF_RANGE_LAST", UINT64_MAX);

@@ -13,7 +13,6 @@
 struct kp_window_settings {
 	uint64_t delay_ns, duration_ns;   /* 0: none */
 	uint32_t duty_ppm;                /* millionths of the time; 0: no duty */
-	bool detach;                      /* detach CUPTI between windows of the duty */
 	bool capture;                     /* between cuProfilerStart and cuProfilerStop */
 	char range[KP_RANGE_MAX_BYTES];   /* name of an NVTX range; empty: none */
 	uint64_t range_first, range_last; /* occurrences, from 1 on */

@@ -66,7 +66,7 @@ static const struct kp_option window_options[] = {
 	{.name = "duration", .type = KP_OPTION_NUMBER, .offset = AT(duration_s),
 	 .argument = "SECONDS", .minimum = 0, .maximum = 1e9,
 	 .help = "Record for SECONDS, counted from where recording may first begin, and no more "
-		 "after that; 0 is no limit."},
+		 "after that; 0 is no limit. CUPTI is detached then, as under --duty."},
 	{.name = "range", .type = KP_OPTION_TEXT, .offset = AT(range), .argument = "NAME[:N-M]",
 	 .help = "Record while an NVTX range called NAME is open (push and pop, or start and end, "
 		 "in any domain): all of them, or the N-th to the M-th of each process. NAME:N is "
@@ -91,13 +91,9 @@ static const struct kp_option window_options[] = {
 	 .minimum = 0.01, .maximum = 50, .suffix = '%',
 	 .help = "Record PCT percent of the time, in short windows at random places, and let the "
 		 "report scale totals up, with confidence intervals: small traces of long runs. "
-		 "Between windows nothing is recorded, but CUPTI stays attached and each launch "
-		 "still costs more than without kprof."},
-	{.name = "detach", .type = KP_OPTION_FLAG, .offset = AT(detach),
-	 .help = "Under --duty, detach CUPTI between windows, so that launches cost nothing more "
-		 "there. Experimental: on an H200 this broke programs with CUDA graphs, so kprof "
-		 "does not detach once the program has made one; try it where a failure of the "
-		 "program does no harm."},
+		 "Windows begin and end where the program waits for the GPU. Between them CUPTI "
+		 "is detached, so that launches cost there what they cost without kprof; where "
+		 "that cannot be done safely, the report says why."},
 	{0},
 };
 static const struct kp_option counter_options[] = {
@@ -355,8 +351,10 @@ static const char *const ctl_description[] = {
 	"do this. Attaching to a process that was not started under kprof is not possible.",
 	"start records from now on, whatever --delay, --duration, --range and --capture-range "
 	"said; under --duty it goes on with the windows. stop records no more until the next "
-	"start. snapshot brings all that CUPTI has ready into the trace, so that kprof report can "
-	"rank the run so far. status tells whether records are on, and what was counted.",
+	"start; CUPTI is detached then, as between windows of --duty, so that launches cost what "
+	"they cost without kprof. snapshot brings all that CUPTI has ready into the trace, so that "
+	"kprof report can rank the run so far. status tells whether records are on, and what was "
+	"counted.",
 	NULL,
 };
 static const struct kp_example ctl_examples[] = {

@@ -69,10 +69,6 @@ bool kp_counter_options_check(const struct kp_settings *settings, const char *li
 		return false;
 	if (settings->counters != KP_COUNTERS_ON)
 		return true;
-	if (settings->detach) {
-		kp_fail("--counters on and --detach exclude each other: the counters are CUPTI's");
-		return false;
-	}
 	return kp_counter_options_export(settings) && check_machine(library);
 }
 
@@ -87,7 +83,9 @@ bool kp_counter_options_export(const struct kp_settings *settings)
 {
 	char interval_ns[24];
 
-	if (settings->counters == KP_COUNTERS_OFF || settings->detach)
+	/* The counters are CUPTI's, which --duty gives up between its windows: «auto» yields. */
+	if (settings->counters == KP_COUNTERS_OFF ||
+	    (settings->counters == KP_COUNTERS_AUTO && settings->duty_pct > 0))
 		return export_none();
 	snprintf(interval_ns, sizeof interval_ns, "%" PRIu64,
 		 (uint64_t)llround(settings->counter_interval_us * 1e3));

@@ -222,7 +222,8 @@ static void print_windows(FILE *file, const struct kp_report *report, const stru
 		snprintf(what, sizeof what, "totals are scaled up");
 	else if (windows->sampled)
 		snprintf(what, sizeof what,
-			 "too few to scale totals up, which are those of the windows");
+			 "too few to scale totals up, which are those of the windows: run longer, "
+			 "or with a larger --duty");
 	else
 		snprintf(what, sizeof what, "begun by %s; nothing is said of the rest",
 			 reason_of(windows));

@@ -29,7 +29,6 @@ struct kp_settings {
 	double threshold_pct; /* of kernel time */
 	uint64_t top;         /* rows at each level; 0: all */
 	double delay_s, duration_s;         /* 0: none */
-	bool detach;                        /* under duty, between windows */
 	bool host;                          /* time the calls that launch */
 	double duty_pct;                    /* of the time; 0: all of it */
 	const char *range;                  /* NAME[:N-M]; NULL: none */

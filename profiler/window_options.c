@@ -66,10 +66,6 @@ bool kp_window_options_check(const struct kp_settings *settings)
 {
 	struct range range;
 
-	if (settings->host && settings->detach) {
-		kp_fail("--host and --detach exclude each other: streams are looked up in CUPTI");
-		return false;
-	}
 	if (settings->range && !parse_range(settings->range, &range)) {
 		kp_fail("--range %s: it is NAME, NAME:N or NAME:N-M, with N from 1 on",
 			settings->range);
@@ -110,7 +106,6 @@ bool kp_window_options_export(const struct kp_settings *settings)
 	done &= put_number("KPROF_DELAY_NS", (uint64_t)llround(settings->delay_s * 1e9));
 	done &= put_number("KPROF_DURATION_NS", (uint64_t)llround(settings->duration_s * 1e9));
 	done &= put_number("KPROF_DUTY_PPM", (uint64_t)llround(settings->duty_pct * 1e4));
-	done &= put_number("KPROF_DETACH", settings->detach);
 	done &= put_number("KPROF_HOST", settings->host);
 	done &= put_number("KPROF_CAPTURE_RANGE",
 			   settings->capture_range == KP_CAPTURE_CUDA_PROFILER);

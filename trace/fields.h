@@ -62,7 +62,7 @@
 	F(11, U64, write_errno)      /* the first error of a write to the trace */                 \
 	F(12, U64, records_unknown)  /* CUPTI records of a kind or size that kprof cannot read */  \
 	F(16, U64, kernels_filtered) /* delivered, and left out by --kernels, --skip-kernels */    \
-	F(17, U64, kernels_out_of_window) /* issued while nothing was recorded */                  \
+	F(17, U64, kernels_out_of_window) /* issued while nothing was recorded, or kept */         \
 	F(18, U64, kernels_unsampled)     /* of these: between the windows of --duty */            \
 	F(19, U64, unsampled_ns)          /* time between the windows of --duty */                 \
 	F(24, U64, host_calls)            /* calls that launched kernels, timed for --host */      \

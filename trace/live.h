@@ -47,7 +47,7 @@ struct kp_live_slot {
 	_Atomic uint64_t kernels_written; /* in chunks that are complete on disk */
 	_Atomic uint64_t write_errno;
 	_Atomic uint64_t kernels_filtered;      /* delivered, and left out by the user's patterns */
-	_Atomic uint64_t kernels_out_of_window; /* issued while nothing was recorded */
+	_Atomic uint64_t kernels_out_of_window; /* issued while nothing was recorded, or kept */
 	_Atomic uint64_t kernels_unsampled;     /* of these: between the windows of --duty */
 	_Atomic uint64_t kernels_at_edges;      /* issued while records went on or off */
 	char message[KP_LIVE_MESSAGE_BYTES];    /* one line with the remedy; empty: none */
@@ -91,8 +91,9 @@ struct kp_live {
 static inline uint64_t kp_live_edges_recorded(uint64_t issued, uint64_t out_of_window,
 					      uint64_t at_edges, uint64_t delivered)
 {
-	uint64_t inside = issued > out_of_window + at_edges ? issued - out_of_window - at_edges : 0;
-	uint64_t beyond = delivered > inside ? delivered - inside : 0;
+	/* A launch at an edge may count on both sides: its record may be discarded as outside. */
+	uint64_t known = out_of_window + at_edges + delivered;
+	uint64_t beyond = known > issued ? known - issued : 0;
 
 	return beyond < at_edges ? beyond : at_edges;
 }

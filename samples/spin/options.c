@@ -5,6 +5,7 @@
 
 static const struct options defaults = {
 	.spin_us = 100,
+	.graph_threads = 1,
 	.replays = 10,
 	.node_cycles = 4000,
 };
@@ -21,6 +22,9 @@ enum args_result options_parse(struct options *options, int argc, char **argv)
 		 "spinning kernels; 10 if nothing else is asked for"},
 		{"graph-nodes", ARG_NUMBER, &o->graph_nodes, 0, 1000000, NULL,
 		 "kernels of a graph, one after the other"},
+		{"graph-threads", ARG_NUMBER, &o->graph_threads, 1, GRAPH_THREADS_MOST, NULL,
+		 "threads that replay a graph of their own each, without a pause; with 1 each "
+		 "replay is timed"},
 		{"replays", ARG_NUMBER, &o->replays, 1, 1000000, NULL, "replays of the graph"},
 		{"node-cycles", ARG_NUMBER, &o->node_cycles, 0, 1000000000, NULL,
 		 "SM cycles that a kernel of the graph runs; 0: empty"},

@@ -10,10 +10,12 @@
 extern "C" {
 #endif
 
+enum { GRAPH_THREADS_MOST = 64 };
+
 /* A count of 0 leaves its part out. */
 struct options {
 	int64_t spin_us, spin_count;
-	int64_t graph_nodes, replays, node_cycles;
+	int64_t graph_nodes, graph_threads, replays, node_cycles;
 	int64_t empty;
 };
 

@@ -4,7 +4,8 @@
  *   and ended. That timer may tick coarsely (32 ns to 1 us): its step is measured and printed, and
  *   SM cycles are given beside it. A profiler's duration must be no shorter than duration_ns less
  *   one step, and longer by launch overhead only.
- * - graph: a serial CUDA graph of small kernels, timed by CUDA events around each replay.
+ * - graph: a serial CUDA graph of small kernels, timed by CUDA events around each replay; or one in
+ *   each of several threads, which do nothing but replay them.
  * - empty: back-to-back empty launches, timed on the host.
  */
 #include "launch.h"
@@ -12,10 +13,12 @@
 #include "spin.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <time.h>
 
 enum {
 	TIMER_STEPS = 64,
+	REPLAYS_AHEAD = 8, /* replays that a thread queues before it waits */
 	HOLD_NS = 1000000, /* the GPU is kept busy this long while the host queues a replay */
 };
 
@@ -186,6 +189,53 @@ static void run_graph(struct launcher *launcher, const struct options *options)
 	CUDA_CHECK(cudaGraphExecDestroy(graph));
 }
 
+/* A thread that replays a graph of its own, and waits for the GPU now and then. */
+struct replayer {
+	const struct options *options;
+	pthread_t thread;
+	struct launcher launcher;
+};
+
+static void *replay_many(void *argument)
+{
+	struct replayer *replayer = (struct replayer *)argument;
+	struct launcher *launcher = &replayer->launcher;
+	cudaGraphExec_t graph;
+
+	CUDA_CHECK(cudaSetDevice(0));
+	CUDA_CHECK(cudaStreamCreateWithFlags(&launcher->stream, cudaStreamNonBlocking));
+	graph = make_graph(launcher, replayer->options);
+	for (int64_t i = 0; i < replayer->options->replays; i++) {
+		CUDA_CHECK(cudaGraphLaunch(graph, launcher->stream));
+		if (i % REPLAYS_AHEAD == REPLAYS_AHEAD - 1)
+			CUDA_CHECK(cudaStreamSynchronize(launcher->stream));
+	}
+	CUDA_CHECK(cudaStreamSynchronize(launcher->stream));
+	launcher->tally.graph_kernels =
+		(uint64_t)(replayer->options->replays * replayer->options->graph_nodes);
+	CUDA_CHECK(cudaGraphExecDestroy(graph));
+	CUDA_CHECK(cudaStreamDestroy(launcher->stream));
+	return NULL;
+}
+
+static void run_graph_threads(struct launcher *launcher, const struct options *options)
+{
+	static struct replayer replayers[GRAPH_THREADS_MOST];
+	uint64_t begin_ns = now_ns();
+
+	for (int64_t i = 0; i < options->graph_threads; i++) {
+		replayers[i].options = options;
+		if (pthread_create(&replayers[i].thread, NULL, replay_many, &replayers[i]) != 0)
+			check_fail("no thread", "pthread_create", __FILE__, __LINE__);
+	}
+	for (int64_t i = 0; i < options->graph_threads; i++) {
+		pthread_join(replayers[i].thread, NULL);
+		launcher->tally.graph_kernels += replayers[i].launcher.tally.graph_kernels;
+	}
+	fprintf(stderr, "graph threads: %.1f ns a node of each\n",
+		(double)(now_ns() - begin_ns) / (double)(options->replays * options->graph_nodes));
+}
+
 /* One launch before the clock starts loads the kernel. */
 static void run_empty(struct launcher *launcher, const struct options *options)
 {
@@ -225,7 +275,9 @@ int spin_run(int argc, char **argv)
 	CUDA_CHECK(cudaStreamCreateWithFlags(&launcher.stream, cudaStreamNonBlocking));
 	if (options.spin_count)
 		run_spin(&launcher, &options);
-	if (options.graph_nodes)
+	if (options.graph_nodes && options.graph_threads > 1)
+		run_graph_threads(&launcher, &options);
+	else if (options.graph_nodes)
 		run_graph(&launcher, &options);
 	if (options.empty)
 		run_empty(&launcher, &options);

@@ -154,10 +154,15 @@ void kp_client_begin_cuda(void)
 	KP_EXPECT(cuModuleGetFunction(&kp_client.function, module, kernel.name) == CUDA_SUCCESS);
 }
 
-void kp_client_begin(void)
+void kp_client_register(void)
 {
 	KP_EXPECT(cuptiActivityRegisterCallbacks(request, complete) == CUPTI_SUCCESS);
 	KP_EXPECT(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) == CUPTI_SUCCESS);
+}
+
+void kp_client_begin(void)
+{
+	kp_client_register();
 	KP_EXPECT(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMCPY) == CUPTI_SUCCESS);
 	KP_EXPECT(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMSET) == CUPTI_SUCCESS);
 	kp_client_begin_cuda();

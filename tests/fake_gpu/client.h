@@ -49,7 +49,9 @@ void kp_client_expect(bool holds, const char *what, const char *file, int line);
 
 /* cuInit, a context and the kernel. */
 void kp_client_begin_cuda(void);
-/* Registers with CUPTI and enables kernels, copies and sets; then kp_client_begin_cuda. */
+/* Registers with CUPTI and enables kernels. */
+void kp_client_register(void);
+/* The same, copies and sets too; then kp_client_begin_cuda. */
 void kp_client_begin(void);
 /* One launch of the kernel. */
 void kp_client_launch(CUstream stream);

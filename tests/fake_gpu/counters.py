@@ -103,6 +103,12 @@ def check_none(run):
     require_equal("sessions", (sessions_of(run.place), run.ledger["pm_enables"]), ([], 0))
 
 
+def check_attached(run):
+    """CUPTI is not given up while counters are sampled through it."""
+    require_equal("detachings", run.ledger["finalizes"], 0)
+    require(sessions_of(run.place), "no session")
+
+
 def check_shared(run):
     """Two processes on one GPU: one samples, the other says who."""
     sessions = sessions_of(run.place)
@@ -174,8 +180,10 @@ SCENARIOS = [
     Scenario("counters_all", args=SHORT, check=check_all, kernels=200,
              options=(*AUTO, "--counter-set", "all", "--counter-interval", "1500")),
     Scenario("counters_off", args=SHORT, options=("--counters", "off"), check=check_none),
-    Scenario("counters_detach", args=SHORT, options=(*AUTO, "--duty", "20", "--detach"),
-             faults="wall", check=check_none),
+    Scenario("counters_duty", args=SHORT, options=(*AUTO, "--duty", "20"), faults="wall",
+             check=check_none),
+    Scenario("counters_on_duty", args=SHORT, options=(*ON, "--duty", "20"), faults="wall",
+             check=check_attached),
     # refusals
     *[Scenario(f"counters_auto_{name}", args=SHORT, options=AUTO, faults=faults, kernels=200,
                check=lambda run, says=says: check_absent(run, says))
@@ -187,8 +195,6 @@ SCENARIOS = [
              says=("NVreg_RestrictProfilingToAdminUsers",)),
     Scenario("counters_on_old", play=play_refused, args=SHORT, options=ON, faults="version=23",
              says=("CUDA 12.6",)),
-    Scenario("counters_on_detach", play=play_refused, args=SHORT,
-             options=(*ON, "--duty", "20", "--detach"), says=("exclude each other",)),
     Scenario("counters_too_often", play=play_refused, args=SHORT,
              options=(*ON, "--counter-interval", "5"), says=("20 microseconds at least",)),
     # troubles

@@ -40,6 +40,18 @@ def check_killed(run):
                 f"the report does not say {missing}: {run.result.err}")
 
 
+def check_detaching(run):
+    """The end came in the midst of a detaching, or just before or after it: nothing is harmed."""
+    require(run.ledger["kernels_issued"] > 0, "the program did nothing")
+    for process in run.document["processes"]:
+        counts = process["counts"]
+        if process["kernels_missing"] is not None and process["fate"] == "ended":
+            parts = sum(counts[key] or 0 for key in ("kernels_recorded", "kernels_out_of_window",
+                                                     "records_dropped"))
+            # threads still launch while the counts are written
+            require(parts <= run.ledger["kernels_issued"], f"{counts}")
+
+
 def check_unwritten(run):
     """What the file could not take is counted: written + unwritten = delivered (ray 60904) [7]."""
     process = process_of(run.document)
@@ -194,6 +206,18 @@ SCENARIOS = [
     Scenario("end_detached_exec", agrees=False,
              args=["--kernels", "100000000", "--threads", "4", "--detached", "--exec",
                    "{fakes}/prog_nogpu"]),
+    # in the midst of detaching, which takes 0.3 s here: children come and go, then the end
+    *[Scenario(f"end_detaching_{name}", agrees=False, status=status, faults="wall,switch_cost=300000",
+               options=("--duration", "0.03"), check=check_detaching,
+               args=["--kernels", "100000000", "--graph", "9x1", "--threads", "4", "--detached",
+                     "--forks", "60", *args])
+      for name, status, args in (
+          ("_exit", 4, ["--_exit", "--exit-code", "4"]),
+          ("quick_exit", 4, ["--quick-exit", "--exit-code", "4"]),
+          ("exit", 4, ["--exit-code", "4"]),
+          ("abort", 128 + 6, ["--abort"]),
+          ("exec", 0, ["--exec", "{fakes}/prog_nogpu"]),
+          ("exec_fails", 3, ["--exec", "/no/such/program"]))],
     Scenario("end_in_handler", play=play_handler, status=5, seconds=60,
              args=["--kernels", "100000000", "--exit-in-handler", "--exit-code", "5"]),
     Scenario("kill_many", play=play_kill_many,

@@ -274,18 +274,40 @@ def check_filtered(run):
     require_equal("calls", run.counts["kernels"], 50)
 
 
-def check_duty(detached):
-    """--duty: exact counts, the share that was asked for, and totals that hold the truth."""
+def check_detaching(detached, least=8, finalized=None):
+    """--duty: exact counts, and CUPTI leaves after windows, or stays."""
     def check(run):
         check_sum(run.document, run.ledger)
-        windows, said = windows_of(run), run.document["windows"]
-        require(len(windows) >= 8 and said["scaled"], f"{len(windows)} windows, scaled: {said}")
+        windows = windows_of(run)
+        require(len(windows) >= least, f"{len(windows)} windows")
+        require_equal("finalized", run.ledger["finalizes"] > 0,
+                      detached if finalized is None else finalized)
+        ended = [bool(row["detached"]) for row in windows[:-1]]  # null: the next one came at once
+        require(sum(ended) * 4 >= 3 * len(ended) if detached else not any(ended),
+                f"detached after {sum(ended)} of {len(ended)} windows")
+        # Whatever happens, a window does not stand open.
+        require(all(row["end_ns"] - row["begin_ns"] < 350e6 for row in windows),
+                f"lengths: {[row['end_ns'] - row['begin_ns'] for row in windows]}")
+    return check
+
+
+def check_whole_steps(run, kernels):
+    """Most windows hold whole steps: on a busy machine one may take longer than a window waits."""
+    issued = [row["kernels_issued"] for row in windows_of(run)[:-1]]
+    whole = [count for count in issued if count and count % kernels == 0]
+    require(len(whole) * 4 >= 3 * len(issued), f"kernels in windows: {issued}")
+    require(run.counts["kernels_untimed"] * 10 <= run.counts["kernels"],
+            f"{run.counts['kernels_untimed']} of {run.counts['kernels']} were cut off")
+
+
+def check_duty(detached, step=0):
+    """The share that was asked for, and totals that hold the truth. step: kernels of a step."""
+    def check(run):
+        check_detaching(detached)(run)
+        said = run.document["windows"]
+        require(said["scaled"], f"not scaled: {said}")
         share = said["inside_ns"] / said["whole_ns"]
         require(0.05 <= share <= 0.2, f"{share} of the time was recorded, not 0.1")
-        require_equal("finalized", run.ledger["finalizes"] > 0, detached)
-        ended = [bool(row["detached"]) for row in windows[:-1]]  # null: the next one came at once
-        require(sum(ended) * 2 >= len(ended) if detached else not any(ended),
-                f"detached after {sum(ended)} of {len(ended)} windows")
         for name, calls, length_ns in (("short_kernel", 20000, 700), ("long_kernel", 20000, 2300)):
             row = run.kernel(name)
             slack = 1.5 * row["total_ns_ci95"] + 0.001 * calls * length_ns
@@ -293,15 +315,20 @@ def check_duty(detached):
                     f"{name}: {row['total_ns_estimated']} ± {row['total_ns_ci95']}")
             require(abs(row["calls_estimated"] - calls) <= 1.5 * row["calls_ci95"] + 20,
                     f"{name}: {row['calls_estimated']} calls ± {row['calls_ci95']}")
+        if step:
+            check_whole_steps(run, step)
         require("totals are scaled up" in " ".join(run.place.text.split()) and
                 "~Total" in run.place.text, f"the text does not say so: {run.place.text}")
     return check
 
 
-def check_duty_graph(run):
-    """A program with graphs is never detached from, whatever was asked for."""
-    check_sum(run.document, run.ledger)
-    require_equal("finalized", run.ledger["finalizes"], 0)
+def check_duty_graph(step):
+    """The program does not notice that CUPTI comes and goes. step: kernels of the graphs of one."""
+    def check(run):
+        check_detaching(True)(run)
+        require(run.counts["kernels"] > 0, "nothing was recorded")
+        check_whole_steps(run, step)
+    return check
 
 
 def check_short_duty(run):
@@ -739,29 +766,56 @@ SCENARIOS = [
              check=check_filtered,
              args=["--kernels", "150", "--name", "short_kernel", "--name", "long_kernel",
                    "--name", "_Z5otherv"]),
-    *[Scenario(f"duty{name}", options=("--duty", "10%", *detach), faults=f"wall{faults}",
-               check=check_duty(detached), says=says,
-               args=["--kernels", "40000", "--interval-us", "60", "--print", "--name",
+    *[Scenario(f"duty{name}", options=("--duty", "10%"), faults=f"wall{faults}", check=check,
+               says=says,
+               args=["--kernels", "40000", "--interval-us", "60", *args, "--print", "--name",
                      "short_kernel", "--name", "long_kernel", "--duration-ns", "700",
                      "--duration-ns", "2300"])
-      for name, faults, detached, says, detach in (
-          ("", "", False, (), ()), ("_detach", "", True, (), ("--detach",)),
-          ("_old", ",version=23", False, (r"CUDA 12\.6",), ("--detach",)),
-          ("_slow", ",switch_cost=2000", True, (), ("--detach",)))],
-    Scenario("duty_refused", options=("--duty", "10", "--detach"), faults="wall,finalize=15",
+      for name, faults, args, check, says in (
+          ("", "", ["--sync-every", "20"], check_duty(True, step=20), ()),
+          ("_async", "", [], check_duty(True), ()),
+          ("_old", ",version=23", [], check_duty(False), (r"CUDA 12\.6",)),
+          ("_slow", ",switch_cost=2000", [], check_duty(True), ()))],
+    Scenario("duty_refused", options=("--duty", "10"), faults="wall,finalize=15",
              args=["--kernels", "20000", "--interval-us", "60"],
-             says=("refuses to be detached",),
-             check=lambda run: check_sum(run.document, run.ledger)),
-    Scenario("duty_cost", options=("--duty", "20", "--detach"), faults="wall,switch_cost=25000",
+             says=("refuses to be detached",), check=check_detaching(False, least=2, finalized=True)),
+    Scenario("duty_host", options=("--duty", "20", "--host"), faults="wall",
+             args=["--kernels", "20000", "--interval-us", "60", "--sync-every", "10"],
+             says=(r"--host\s+looks",), check=check_detaching(False)),
+    Scenario("duty_cost", options=("--duty", "20"), faults="wall,switch_cost=25000",
              args=["--kernels", "60000", "--interval-us", "50"], check=check_duty_cost),
-    Scenario("duty_threads", options=("--duty", "20", "--detach"), faults="wall",
+    Scenario("duty_threads", options=("--duty", "20"), faults="wall",
              args=["--kernels", "15000", "--interval-us", "50", "--threads", "4", "--streams",
-                   "2"], check=lambda run: check_sum(run.document, run.ledger)),
-    Scenario("duty_graph", options=("--duty", "20", "--detach"), faults="wall",
-             args=["--kernels", "0", "--graph", "50x4000", "--graph-from", "capture"],
-             says=("uses CUDA graphs",), check=check_duty_graph),
+                   "2"], check=check_detaching(True, least=3)),
+    # graphs: made before, in and between windows; waited for, or not; of several threads
+    *[Scenario(f"duty_graph_{name}", options=("--duty", "20"), faults=f"wall{faults}", args=args,
+               check=check, says=says)
+      for name, faults, args, check, says in (
+          ("steps", "", ["--kernels", "0", "--graph", "50x20000", "--graph-from", "capture",
+                     "--interval-us", "60", "--sync-every", "5"], check_duty_graph(250), ()),
+          ("async", "", ["--kernels", "0", "--graph", "50x20000", "--interval-us", "60"],
+           check_detaching(True), ()),
+          ("late", "", ["--kernels", "15000", "--graph", "50x8000", "--interval-us", "60",
+                    "--sync-every", "7"], check_detaching(True), ()),
+          ("threads", "", ["--kernels", "0", "--graph", "50x20000", "--interval-us", "60",
+                       "--threads", "4", "--sync-every", "3"], check_detaching(True), ()),
+          ("slow", ",graph_launch=3000", ["--kernels", "0", "--graph", "5x600", "--threads", "4"],
+           check_detaching(True, least=2), ()),
+          ("busy", "", ["--kernels", "0", "--graph", "50x12000", "--threads", "3"],
+           lambda run: check_sum(run.document, run.ledger), ()),
+          ("device", "", ["--kernels", "0", "--graph", "50x12000", "--interval-us", "60",
+                      "--graph-from", "device"],
+           lambda run: require_equal("finalized", run.ledger["finalizes"], 0),
+           ("cannot see all",)))],
+    # no door for long: the window ends without one
+    Scenario("duty_idle", options=("--duty", "10"), faults="wall",
+             args=["--kernels", "24", "--interval-us", "250000"],
+             check=check_detaching(True, least=2)),
+    Scenario("duty_range", options=("--duty", "50", "--range", "ten launches:1-900"),
+             faults="wall", args=["--kernels", "20000", "--interval-us", "100", "--nvtx"],
+             check=lambda run: check_sum(run.document, run.ledger)),
     Scenario("duty_short", options=("--duty", "1"), args=FIVE, check=check_short_duty),
-    Scenario("duty_late", options=("--duty", "20", "--detach"), faults="wall,late=300", agrees=False,
+    Scenario("duty_late", options=("--duty", "20"), faults="wall,late=300", agrees=False,
              args=["--kernels", "20000", "--interval-us", "60"],
              check=lambda run: check_sum(run.document, run.ledger)),
     # the program's own profiler gets its records in and out of windows: its output says so
@@ -770,7 +824,7 @@ SCENARIOS = [
       for how, args in (("after", []), ("registered", ["--registered", "--twice"]),
                         ("finalize", ["--finalize", "--twice"]))
       for name, options in (("delay", ("--delay", "3600")), ("short", ("--duration", "0.001")),
-                            ("range", ("--range", "no such range")), ("duty", ("--duty", "50", "--detach")))],
+                            ("range", ("--range", "no such range")), ("duty", ("--duty", "50")))],
     Scenario("ctl", play=play_ctl, args=["--kernels", "30000", "--interval-us", "100"]),
     Scenario("ctl_close_fds", play=play_ctl,
              args=["--kernels", "30000", "--interval-us", "100", "--close-fds"]),

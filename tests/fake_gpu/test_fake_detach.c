@@ -2,6 +2,7 @@
  * Detaching the fake CUPTI, and the fake GPU by the wall clock: what windows of recording rest on.
  * Each body runs in a child; see client.h.
  */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -101,6 +102,75 @@ static void finalizing_can_be_refused(void)
 	KP_EXPECT(kp_client_count(KERNELS) == 5);
 }
 
+/* ---- graphs ---- */
+
+static CUgraphExec make_graph(void)
+{
+	CUDA_KERNEL_NODE_PARAMS params = {.func = kp_client.function,
+					  .gridDimX = 1,
+					  .gridDimY = 1,
+					  .gridDimZ = 1,
+					  .blockDimX = 32,
+					  .blockDimY = 1,
+					  .blockDimZ = 1};
+	CUgraphNode node;
+	CUgraphExec exec;
+	CUgraph graph;
+
+	KP_EXPECT(cuGraphCreate(&graph, 0) == CUDA_SUCCESS);
+	KP_EXPECT(cuGraphAddKernelNode(&node, graph, NULL, 0, &params) == CUDA_SUCCESS);
+	KP_EXPECT(cuGraphInstantiateWithFlags(&exec, graph, 0) == CUDA_SUCCESS);
+	return exec;
+}
+
+/* Detaches, with a launch of the graph in the midst of it or not, and comes back. */
+static CUresult launch_after_detaching(bool between)
+{
+	CUgraphExec exec;
+
+	kp_client_begin();
+	exec = make_graph();
+	KP_EXPECT(cuGraphLaunch(exec, NULL) == CUDA_SUCCESS);
+	KP_EXPECT(cuptiActivityDisable(KERNELS) == CUPTI_SUCCESS);
+	if (between)
+		KP_EXPECT(cuGraphLaunch(exec, NULL) == CUDA_SUCCESS);
+	KP_EXPECT(cuptiFinalize() == CUPTI_SUCCESS);
+	KP_EXPECT(cuGraphLaunch(exec, NULL) == CUDA_SUCCESS); /* it fails late */
+	KP_EXPECT(kp_fake_counted(KP_FAKE_graphs_stranded) == between);
+	kp_client_register();
+	return cuGraphLaunch(exec, NULL);
+}
+
+static void graphs_survive_in_one_go(void)
+{
+	KP_EXPECT(launch_after_detaching(false) == CUDA_SUCCESS);
+}
+
+static void graphs_launched_between_are_lost(void)
+{
+	KP_EXPECT(launch_after_detaching(true) == CUDA_ERROR_LAUNCH_FAILED);
+	KP_EXPECT(cuCtxSynchronize() == CUDA_ERROR_LAUNCH_FAILED);
+}
+
+static void *launch_one(void *exec)
+{
+	KP_EXPECT(cuCtxSetCurrent(kp_client.context) == CUDA_SUCCESS);
+	KP_EXPECT(cuGraphLaunch(exec, NULL) == CUDA_SUCCESS); /* takes 100 ms */
+	return NULL;
+}
+
+static void graphs_of_other_threads_are_lost(void)
+{
+	pthread_t thread;
+
+	kp_client_begin();
+	KP_EXPECT(pthread_create(&thread, NULL, launch_one, make_graph()) == 0);
+	usleep(20000);
+	KP_EXPECT(cuptiFinalize() == CUPTI_SUCCESS);
+	KP_EXPECT(kp_fake_counted(KP_FAKE_graphs_stranded) == 1);
+	pthread_join(thread, NULL);
+}
+
 /* An operation starts no earlier than it is issued. */
 static void the_wall_clock_can_rule(void)
 {
@@ -118,6 +188,9 @@ static void the_wall_clock_can_rule(void)
 	X(finalizing_elsewhere_is_unsafe, NULL)                                                    \
 	X(finalizing_an_old_one_is_unsafe, "version=23")                                           \
 	X(finalizing_can_be_refused, "finalize=15")                                                \
+	X(graphs_survive_in_one_go, NULL)                                                          \
+	X(graphs_launched_between_are_lost, NULL)                                                  \
+	X(graphs_of_other_threads_are_lost, "graph_launch=100000")                                 \
 	X(the_wall_clock_can_rule, "wall")
 
 #define TEST(body, faults)                                                                         \

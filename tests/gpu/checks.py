@@ -7,6 +7,7 @@ what they compare.
 
 import argparse
 import datetime
+import json
 import os
 import random
 import subprocess
@@ -437,11 +438,28 @@ def windows_sum(bench):
     return f"{seen.kernels} of {bare} launches in {seen.document['windows']['count']} windows"
 
 
-def duty_run(bench, argv):
-    """A run under --duty 2%; its report, after its counts have been checked."""
-    ran, seen = record_with(bench, ["--duty", "2%"], argv)
+def require_detached(bench):
+    """CUPTI left after the windows of the trace that was recorded last; says after how many."""
+    trace = max(bench.folder.glob("*.kprof"), key=lambda path: path.stat().st_mtime)
+    info = bench.run([bench.build / "kprof", "info", "--format", "json", trace])
+    windows = [window for process in json.loads(info.text())["processes"]
+               for window in process["windows"][:-1]]
+    detached = sum(bool(window["detached"]) for window in windows)
+    require(windows and detached * 4 >= 3 * len(windows),
+            f"detached after {detached} of {len(windows)} windows: {info.text()[-600:]}")
+    costs = [window["on_cost_ns"] + window["off_cost_ns"] for window in windows
+             if window["detached"]]
+    return (f"detached after {detached} of {len(windows)} windows, "
+            f"{median(costs) / 1e6:.1f} ms to switch one on and off")
+
+
+def duty_run(bench, argv, duty="2%"):
+    """A run under --duty; its report, after its counts have been checked."""
+    ran, seen = record_with(bench, ["--duty", duty], argv)
     windows = seen.document["windows"]
     require(windows["scaled"], f"{windows['count']} windows: not scaled up")
+    untimed = seen.document["counts"]["kernels_untimed"]
+    require(untimed * 50 <= seen.kernels, f"{untimed} of {seen.kernels} launches were cut off")
     for process in seen.document["processes"]:
         counts = process["counts"]
         parts = sum(counts[key] or 0 for key in ("kernels_recorded", "kernels_filtered",
@@ -475,8 +493,42 @@ def duty_totals(argv_of):
         require(not wrong, "; ".join(wrong))
         windows = seen.document["windows"]
         share = 100 * windows["inside_ns"] / windows["whole_ns"]
-        return f"{checked} kernels, {windows['count']} windows, {share:.1f} % of the time"
+        return (f"{checked} kernels, {windows['count']} windows, {share:.1f} % of the time, "
+                f"{seen.document['counts']['kernels_untimed']} cut off; {require_detached(bench)}")
     return check
+
+
+def duty_threads(bench):
+    """Two threads that do nothing but replay graphs: CUPTI comes and goes, and neither notices."""
+    argv = [sample(bench, "spin"), "--graph-nodes", "200", "--node-cycles", "1000",
+            "--graph-threads", "2", "--replays", "20000"]
+    bare = bench.run(argv)
+    ran, seen = duty_run(bench, argv, "10%")
+    compare.same_output(bare, ran)
+    times = [float(each.stderr.decode().split("graph threads: ")[1].split()[0])
+             for each in (bare, ran)]
+    return (f"{seen.kernels} of {bare.number('kernel_launches')} launches, "
+            f"{times[0]:.0f} → {times[1]:.0f} ns a node; {require_detached(bench)}")
+
+
+def duration_detaches(bench):
+    """Once --duration is over, a graph runs as fast as without kprof."""
+    def late_ns(ran):
+        values = [float(line.split()[-1]) for line in ran.text().splitlines()
+                  if line.startswith("replay")]
+        return median(values[len(values) // 2:])
+
+    argv = [sample(bench, "spin"), "--graph-nodes", "500", "--node-cycles", "0",
+            "--replays", "1500"]
+    bare_ns = late_ns(bench.run(argv))
+    ran, seen = record_with(bench, ["--duration", "0.3"], argv)
+    counts = seen.document["processes"][0]["counts"]
+    parts = seen.kernels + counts["kernels_out_of_window"] + (seen.dropped or 0)
+    require(parts == counts["kernels_issued"], f"{parts} of {counts['kernels_issued']} launches")
+    after_ns = late_ns(ran)
+    words = f"{bare_ns:.0f} ns a node without kprof, {after_ns:.0f} after the duration"
+    require(after_ns <= 1.03 * bare_ns, words)
+    return words
 
 
 def llm_long(bench):
@@ -551,6 +603,10 @@ CHECKS = [
     Check("size-torch", 300, trace_size(torch_argv), "the same, PyTorch eager"),
     Check("million", 600, million, "report on a million launches: 0.3 s and 64 MB at most"),
     Check("windows-sum", 180, windows_sum, "--range: recorded + out of window = issued"),
+    Check("duty-threads", 180, duty_threads,
+          "--duty 10%, two threads replaying graphs: output, counts, detached after each window"),
+    Check("duration-detaches", 120, duration_detaches,
+          "after --duration a graph is as fast as without kprof: 3 %"),
     Check("duty-totals-llm", 300, duty_totals(llm_long),
           "--duty 2%, llm_decode --graph: estimated totals = those of a full recording"),
     Check("duty-totals-torch", 600, duty_totals(torch_long(graph=False)),

@@ -109,11 +109,21 @@ def run_bare(bench, workload):
     return bench.run(command_of(bench, workload))
 
 
-def run_kprof(bench, workload, options=()):
+def require_detached(bench, trace):
+    """The same, and CUPTI left the program after windows."""
+    require_kernels(bench, trace)
+    info = bench.run([bench.build / "kprof", "info", "--format", "json", trace])
+    windows = [window for process in json.loads(info.text())["processes"]
+               for window in process["windows"]]
+    require(any(window["detached"] for window in windows),
+            f"CUPTI was never detached in {len(windows)} windows")
+
+
+def run_kprof(bench, workload, options=(), check=require_kernels):
     trace = bench.folder / "run.kprof"
     ran = bench.run([bench.build / "kprof", "record", *options, "-o", trace, "--",
                      *command_of(bench, workload)])
-    require_kernels(bench, trace)
+    check(bench, trace)
     trace.unlink()
     return ran
 
@@ -122,7 +132,7 @@ def run_duty(bench, workload):
     usage = bench.run([bench.build / "kprof", "record", "--help"], status=None).text()
     if "--duty" not in usage:
         raise Skip("this kprof has no --duty")
-    return run_kprof(bench, workload, ("--duty", "2%"))
+    return run_kprof(bench, workload, ("--duty", "2%"), require_detached)
 
 
 def run_host(bench, workload):

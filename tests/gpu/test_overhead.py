@@ -42,6 +42,8 @@ elif sys.argv[1] == "record":
     open(sys.argv[sys.argv.index("-o") + 1], "w").write("trace")
     command = sys.argv[sys.argv.index("--") + 1:]
     sys.exit(subprocess.run(command, env={**os.environ, "ADDED": str(added)}).returncode)
+elif sys.argv[1] == "info":
+    print(json.dumps({"processes": [{"windows": [{"detached": DETACHED}]}]}))
 else:
     print(json.dumps({"schema": "kprof.report/v1",
                       "counts": {"kernels": KERNELS, "records_dropped": 0}}))
@@ -79,7 +81,8 @@ class Arithmetic(unittest.TestCase):
 
 
 class WholeRuns(unittest.TestCase):
-    def run_study(self, *options, cost=1000, kernels=5, raw_bytes=4096, duty=False, sleep=0):
+    def run_study(self, *options, cost=1000, kernels=5, raw_bytes=4096, duty=False, sleep=0,
+                  detached=1):
         """(status, text of the page, samples by row and tool) of a run."""
         with tempfile.TemporaryDirectory() as folder:
             build = Path(folder) / "build"
@@ -88,7 +91,8 @@ class WholeRuns(unittest.TestCase):
             (build / "tests/gpu/libraw_cupti.so").touch()
             spin = SPIN.replace("RAW_BYTES", str(raw_bytes)).replace("SLEEP", str(sleep))
             kprof = KPROF.replace("COST", str(cost)).replace("KERNELS", str(kernels))
-            for name, text in (("samples/spin", spin), ("kprof", kprof.replace("DUTY", str(duty)))):
+            for name, text in (("samples/spin", spin), ("kprof", kprof.replace("DUTY", str(duty))
+                                .replace("DETACHED", str(detached)))):
                 (build / name).write_text(text)
                 (build / name).chmod(0o755)
             out = Path(folder) / "out"
@@ -144,6 +148,9 @@ class WholeRuns(unittest.TestCase):
         self.assertIn("4010 ns", self.line(self.run_study(*options, duty=True)[1], "empty", "duty"))
         self.assertIn("failed: this kprof has no --duty",
                       self.line(self.run_study(*options)[1], "empty", "duty"))
+        self.assertIn("failed: CUPTI was never detached in 1 windows",
+                      self.line(self.run_study(*options, duty=True, detached=0)[1], "empty",
+                                "duty"))
 
     def test_a_program_runs_inside_a_process(self):
         with tempfile.TemporaryDirectory() as folder:

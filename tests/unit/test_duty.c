@@ -53,15 +53,21 @@ static void test_duty_keeps_the_budget_of_switching(void **state)
 
 	(void)state;
 	kp_duty_init(&duty, 0.02, 7, 0);
+	/* Half windows first, so that a run of one period has two. */
+	for (int i = 0; i < KP_DUTY_HALF_PERIODS; i++) {
+		assert_true(kp_duty_next(&duty, 0) <= 1375000000U * (unsigned)(i + 1));
+		assert_in_range(duty.period_ns, 1374000000, 1376000000);
+		assert_in_range(duty.window_ns, 27480000, 27520000);
+	}
 	kp_duty_next(&duty, 0);
-	/* As measured on an H200: 31 ms every 1.6 s. */
-	assert_in_range(duty.period_ns, 1562000000, 1563000000);
-	assert_in_range(duty.window_ns, 31240000, 31260000);
+	/* As measured on an H200: 55 ms every 2.75 s. */
+	assert_in_range(duty.period_ns, 2749000000, 2751000000);
+	assert_in_range(duty.window_ns, 54980000, 55020000);
 	for (int i = 0; i < 100; i++)
 		kp_duty_measured(&duty, 50000);
 	kp_duty_next(&duty, 0);
 	assert_in_range(duty.window_ns, KP_DUTY_WINDOW_MIN_NS, KP_DUTY_WINDOW_MIN_NS + 1000);
-	assert_in_range(duty.period_ns, 1000000000, 1000100000);
+	assert_in_range(duty.period_ns, 2000000000, 2000100000);
 	kp_duty_measured(&duty, 40000000); /* at once */
 	kp_duty_next(&duty, 0);
 	assert_in_range(duty.period_ns, 4999000000, 5001000000);
@@ -84,7 +90,7 @@ static void test_duty_does_not_keep_step(void **state)
 
 		hits[at_ns % duty.period_ns * 10 / duty.period_ns]++;
 		now_ns = at_ns + duty.window_ns;
-		kp_duty_measured(&duty, 12500000);
+		kp_duty_measured(&duty, KP_DUTY_COST_FIRST_NS);
 	}
 	/* A window ends within its period, so that few begin in the last tenth. */
 	for (int i = 0; i < 10; i++)
@@ -105,9 +111,28 @@ static void test_duty_begins_anew_after_a_pause(void **state)
 	assert_true(kp_duty_next(&duty, next_ns + duty.window_ns) > next_ns + duty.window_ns);
 }
 
+/* A window waits for a call that waits, and no longer than it lasts itself. */
+static void test_duty_waits_as_long_at_both_ends(void **state)
+{
+	struct kp_duty duty;
+
+	(void)state;
+	assert_false(kp_duty_may(1000, 999, true));
+	assert_true(kp_duty_may(1000, 1000, true));
+	assert_false(kp_duty_may(1000, 1000 + KP_DUTY_PATIENCE_NS - 1, false));
+	assert_true(kp_duty_may(1000, 1000 + KP_DUTY_PATIENCE_NS, false));
+	kp_duty_init(&duty, 0.5, 3, 0);
+	for (int i = 0; i < 10; i++) {
+		kp_duty_next(&duty, 0);
+		assert_true(duty.window_ns >= KP_DUTY_PATIENCE_NS);
+		kp_duty_measured(&duty, 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_duty_waits_as_long_at_both_ends),
 		cmocka_unit_test(test_duty_records_its_share),
 		cmocka_unit_test(test_duty_keeps_the_budget_of_switching),
 		cmocka_unit_test(test_duty_does_not_keep_step),

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "analyzers/estimate.h"
+#include "inject/duty.h"
 #include "tests/unit/report_trace.h"
 
 #define SEEDS 200
@@ -258,6 +259,160 @@ static void test_report_windows_intervals_cover_the_truth(void **state)
 	assert_true(covered >= SEEDS * 90 / 100);
 }
 
+/* ---- windows that begin and end where the program waits for the GPU ---- */
+
+#define STEPS 20000
+#define MS_NS 1000000ULL
+
+/* A kernel that was still running when its window ended stands for nothing. */
+static void test_report_windows_leave_out_what_was_cut(void **state)
+{
+	struct trace_file file;
+	struct ranked ranked;
+	uint32_t config;
+
+	(void)state;
+	trace_file_begin(&file, 1);
+	config = trace_file_config(&file, "k", 0, 1);
+	for (uint64_t i = 0; i < 2; i++) {
+		window(&file, i, 1000000 * i, 1000000 * i + 1000, KP_WINDOW_BY_DUTY);
+		for (uint64_t k = 0; k < 4; k++)
+			launch(&file, config, 1000000 * i + 100 * k, 1000000 * i + 100 * k + 10);
+		trace_file_launch(&file, config, BASE_NS + 1000000 * i + 500, 0);
+	}
+	counts(&file, 100, 90, 1998000);
+	ranked = rank_files(&file, 1, true);
+	assert_true(fabs(ranked.report->kernels[0].estimate.total_ns - 1000) < 1e-9);
+	assert_true(fabs(ranked.report->kernels[0].estimate.calls - 100) < 1e-9);
+	ranked_end(&ranked);
+}
+
+/* A run: steps one after the other, at the end of each of which the program waits. */
+struct steps {
+	uint64_t end_ns[STEPS];
+	bool first[STEPS]; /* of a request: long, with kernels of its own */
+};
+
+/* Requests: a first step of 8 to 60 ms, then 4 to 40 of 2 to 9 ms. */
+static void make_steps(struct steps *steps, uint64_t *random)
+{
+	uint64_t now_ns = 0, left = 0;
+
+	for (int i = 0; i < STEPS; i++) {
+		steps->first[i] = left == 0;
+		left = left ? left - 1 : 4 + draw(random) % 37;
+		now_ns += steps->first[i] ? (8 + draw(random) % 52) * MS_NS
+					  : (2 + draw(random) % 7) * MS_NS;
+		steps->end_ns[i] = now_ns;
+	}
+}
+
+/* By what rule windows begin and end. */
+enum rule { AT_DOORS, AT_ONCE_AND_AT_A_DOOR };
+
+/* When a window that is due may begin or end: the first waiting call, or after the patience. */
+static uint64_t door(const struct steps *steps, uint64_t due_ns)
+{
+	uint64_t at_ns = due_ns + KP_DUTY_PATIENCE_NS;
+
+	for (int low = 0, high = STEPS - 1; low <= high;) {
+		int middle = (low + high) / 2;
+
+		if (kp_duty_may(due_ns, steps->end_ns[middle], true)) {
+			at_ns = steps->end_ns[middle] < at_ns ? steps->end_ns[middle] : at_ns;
+			high = middle - 1;
+		} else {
+			low = middle + 1;
+		}
+	}
+	assert_true(kp_duty_may(due_ns, at_ns, at_ns < due_ns + KP_DUTY_PATIENCE_NS));
+	return at_ns;
+}
+
+/* The kernels of a step, one a millisecond; returns their time, of those of first steps only. */
+static double run_step(struct trace_file *file, const uint32_t *config, const struct steps *steps,
+		       int i, const uint64_t *seen_ns, uint64_t *random, uint64_t *inside)
+{
+	uint64_t at_ns = i ? steps->end_ns[i - 1] : 0;
+	double first_ns = 0;
+
+	for (; at_ns < steps->end_ns[i]; at_ns += MS_NS) {
+		uint64_t length_ns = 100000 + draw(random) % (steps->first[i] ? 800000 : 300000);
+
+		first_ns += steps->first[i] ? (double)length_ns : 0;
+		if (at_ns < seen_ns[0] || at_ns >= seen_ns[1])
+			continue;
+		++*inside;
+		launch(file, config[steps->first[i]], at_ns, at_ns + length_ns);
+	}
+	return first_ns;
+}
+
+/* Estimate ÷ truth of the time of first steps; *covered: the truth lies in the interval. */
+static double estimated(uint64_t seed, enum rule rule, bool *covered)
+{
+	static struct steps steps;
+	uint64_t random = seed * 0x9e3779b97f4a7c15ULL + 1, issued, inside = 0, number = 0;
+	uint64_t now_ns = 0, seen_ns[2] = {0, 0}, inside_ns = 0;
+	const uint32_t *config;
+	uint32_t configs[2];
+	const struct kp_kernel_row *row;
+	struct trace_file file;
+	struct ranked ranked;
+	struct kp_duty duty;
+	double truth_ns = 0, got;
+
+	make_steps(&steps, &random);
+	trace_file_begin(&file, 1);
+	configs[0] = trace_file_config(&file, "later", 0, 1);
+	configs[1] = trace_file_config(&file, "first", 0, 1);
+	config = configs;
+	kp_duty_init(&duty, 0.02, draw(&random), 0);
+	for (int i = 0; i < STEPS; i++) {
+		while (seen_ns[1] <= (i ? steps.end_ns[i - 1] : 0)) {
+			uint64_t due_ns = kp_duty_next(&duty, now_ns);
+
+			seen_ns[0] = rule == AT_DOORS ? door(&steps, due_ns) : due_ns;
+			seen_ns[1] = now_ns = door(&steps, due_ns + duty.window_ns);
+			if (seen_ns[1] > steps.end_ns[STEPS - 1])
+				break;
+			window(&file, number++, seen_ns[0], seen_ns[1], KP_WINDOW_BY_DUTY);
+			inside_ns += seen_ns[1] - seen_ns[0];
+		}
+		truth_ns += run_step(&file, config, &steps, i, seen_ns, &random, &inside);
+	}
+	issued = steps.end_ns[STEPS - 1] / MS_NS;
+	counts(&file, issued, issued - inside, steps.end_ns[STEPS - 1] - inside_ns);
+	ranked = rank_files(&file, 1, false);
+	row = find_kernel(ranked.report, "first");
+	*covered = fabs(row->estimate.total_ns - truth_ns) <= row->estimate.total_ci95_ns;
+	got = row->estimate.total_ns / truth_ns;
+	ranked_end(&ranked);
+	return got;
+}
+
+/* Whole steps are in windows as often as they are in the run, however long they are. */
+static void test_report_windows_of_whole_steps_are_unbiased(void **state)
+{
+	double mean[2] = {0, 0};
+	unsigned covered[2] = {0, 0};
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		for (int rule = 0; rule < 2; rule++) {
+			bool holds;
+
+			mean[rule] += estimated(seed, (enum rule)rule, &holds) / SEEDS;
+			covered[rule] += holds;
+		}
+	}
+	print_message("at doors: %.4f of the truth, %u of %d covered; else %.4f, %u\n", mean[0],
+		      covered[0], SEEDS, mean[1], covered[1]);
+	assert_true(covered[0] >= SEEDS * 90 / 100);
+	assert_true(fabs(mean[0] - 1) < 0.02);
+	assert_true(mean[1] > 1.05); /* this can tell */
+}
+
 static void test_estimate_quantiles(void **state)
 {
 	(void)state;
@@ -294,6 +449,8 @@ int main(void)
 		cmocka_unit_test(test_report_windows_may_be_none),
 		cmocka_unit_test(test_report_windows_open_one),
 		cmocka_unit_test(test_report_windows_intervals_cover_the_truth),
+		cmocka_unit_test(test_report_windows_leave_out_what_was_cut),
+		cmocka_unit_test(test_report_windows_of_whole_steps_are_unbiased),
 		cmocka_unit_test(test_estimate_quantiles),
 		cmocka_unit_test(test_estimate_survives_nonsense),
 	};

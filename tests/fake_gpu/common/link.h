@@ -51,6 +51,7 @@ struct kp_fake_call {
 	uint32_t correlation;
 	uint64_t data;     /* the client's, between enter and exit */
 	uint64_t begun_ns; /* libcupti's, likewise: when it was entered, on its client's clock */
+	bool counted;      /* libcupti's: it is a launch of a graph that has been seen to begin */
 	CUresult result;
 };
 
@@ -64,7 +65,8 @@ struct kp_fake_listener {
 struct kp_fake_gpu {
 	/* NULL: nobody listens any more. The listener must stay valid for good. */
 	void (*listen)(const struct kp_fake_listener *listener);
-	uint64_t (*now_ns)(void); /* the GPU's clock */
+	uint64_t (*now_ns)(void);      /* the GPU's clock */
+	void (*fail)(CUresult result); /* from now on every call fails so */
 	/* Identities, 0 where the handle is none. A NULL stream is the context's default stream. */
 	uint32_t (*context_id)(CUcontext context);
 	uint32_t (*context_device)(CUcontext context);

@@ -14,6 +14,8 @@
 #include "tests/fake_gpu/common/faults.h"
 #include "tests/fake_gpu/common/ledger.h"
 #include "tests/fake_gpu/cupti/buffers.h"
+#include "tests/fake_gpu/cupti/graphs.h"
+#include "tests/fake_gpu/cupti/names.h"
 #include "tests/fake_gpu/cupti/records.h"
 #include "tests/fake_gpu/cupti/state.h"
 
@@ -177,6 +179,7 @@ static CUptiResult set_enabled(CUpti_ActivityKind kind, bool enable)
 			kp_fake_count(KP_FAKE_serial_enables, 1);
 		atomic_store(&kernel_kind, (uint32_t)kind);
 		atomic_store(&kernels_enabled, enable);
+		kp_fake_graphs_record(enable);
 		return CUPTI_SUCCESS;
 	case CUPTI_ACTIVITY_KIND_MEMCPY:
 		atomic_store(&copies_enabled, enable);
@@ -235,6 +238,7 @@ KP_FAKE_EXPORT CUptiResult cuptiActivityRegisterCallbacks(
 	kp_fake_attach();
 	kp_fake_buffers_register(request, complete);
 	atomic_store(&detached, false);
+	kp_fake_graphs_attached();
 	return CUPTI_SUCCESS;
 }
 
@@ -330,9 +334,11 @@ KP_FAKE_EXPORT CUptiResult cuptiFinalize(void)
 	atomic_store(&calls_enabled, false);
 	atomic_store(&external_enabled, false);
 	kp_fake_unsubscribe_all();
+	kp_fake_graphs_finalized();
 	if (kp_fake_buffers_registered())
 		kp_fake_buffers_deliver(KP_FAKE_ALL);
 	kp_fake_buffers_register(NULL, NULL);
+	kp_fake_names_lose();
 	/* All that a client has set is gone as well. */
 	kp_fake_buffers_expect_zero(false);
 	atomic_store(&clock_callback, NULL);

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 
 #include "tests/fake_gpu/common/faults.h"
+#include "tests/fake_gpu/cupti/graphs.h"
 #include "tests/fake_gpu/cupti/records.h"
 
 #define CALLBACK_IDS 1024 /* more than any domain has */
@@ -49,6 +50,8 @@ void kp_fake_callback_call(struct kp_fake_call *call, bool exit)
 	};
 
 	if (!exit)
+		kp_fake_graphs_call(call, false);
+	if (!exit)
 		call->begun_ns = kp_fake_activity_now();
 	else if (call->begun_ns)
 		kp_fake_activity_call(&(struct kp_fake_api_call){
@@ -58,11 +61,13 @@ void kp_fake_callback_call(struct kp_fake_call *call, bool exit)
 			.start_ns = call->begun_ns,
 			.end_ns = kp_fake_activity_now(),
 		});
-	if (!wanted(CUPTI_CB_DOMAIN_DRIVER_API, call->cbid))
-		return;
-	at_exit = exit;
-	subscriber.callback(subscriber.user, CUPTI_CB_DOMAIN_DRIVER_API, call->cbid, &data);
-	at_exit = false;
+	if (wanted(CUPTI_CB_DOMAIN_DRIVER_API, call->cbid)) {
+		at_exit = exit;
+		subscriber.callback(subscriber.user, CUPTI_CB_DOMAIN_DRIVER_API, call->cbid, &data);
+		at_exit = false;
+	}
+	if (exit)
+		kp_fake_graphs_call(call, true);
 }
 
 void kp_fake_callback_resource(uint32_t cbid, CUcontext context, CUstream stream, void *descriptor)

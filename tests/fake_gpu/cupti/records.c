@@ -9,6 +9,7 @@
 #include <cupti_version.h>
 
 #include "tests/fake_gpu/common/faults.h"
+#include "tests/fake_gpu/cupti/names.h"
 #include "tests/fake_gpu/cupti/state.h"
 
 /* Records longer than those of the headers at hand, by the releases that made them so. */
@@ -125,7 +126,7 @@ static void write_kernel(uint8_t *at, CUpti_ActivityKind kind, const struct kp_f
 		.dynamicSharedMemory = (int32_t)op->dynamic_shared_bytes,
 		.localMemoryPerThread = op->kernel->local_bytes,
 		.correlationId = op->correlation,
-		.name = op->kernel->name,
+		.name = kp_fake_name(op->kernel->name),
 		.launchType = op->cooperative ? CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_SINGLE_DEVICE
 					      : CUPTI_ACTIVITY_LAUNCH_TYPE_REGULAR,
 		.graphNodeId = op->graph_node,

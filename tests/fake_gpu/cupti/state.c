@@ -14,6 +14,7 @@
 #include "tests/fake_gpu/common/faults.h"
 #include "tests/fake_gpu/common/ledger.h"
 #include "tests/fake_gpu/cupti/buffers.h"
+#include "tests/fake_gpu/cupti/names.h"
 #include "tests/fake_gpu/cupti/records.h"
 
 static const struct kp_fake_gpu *gpu;
@@ -87,6 +88,7 @@ static void after_fork(void)
 		return;
 	kp_fake_buffers_forget();
 	kp_fake_activity_forget();
+	kp_fake_names_forget();
 	kp_fake_unsubscribe_all();
 }
 

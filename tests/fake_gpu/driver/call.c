@@ -92,6 +92,7 @@ KP_FAKE_EXPORT extern const struct kp_fake_gpu kp_fake_gpu_v1;
 const struct kp_fake_gpu kp_fake_gpu_v1 = {
 	.listen = listen,
 	.now_ns = kp_fake_now_ns,
+	.fail = kp_fake_fail,
 	.context_id = context_id,
 	.context_device = context_device,
 	.stream_id = stream_id,

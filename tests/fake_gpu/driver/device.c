@@ -131,9 +131,16 @@ KP_FAKE_EXPORT CUresult cuInit(unsigned int flags)
 	return result;
 }
 
+static _Atomic CUresult failure; /* CUDA_SUCCESS: none yet */
+
+void kp_fake_fail(CUresult result)
+{
+	atomic_store(&failure, result);
+}
+
 CUresult kp_fake_ready(void)
 {
-	return atomic_load(&state) == READY ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
+	return atomic_load(&state) == READY ? atomic_load(&failure) : CUDA_ERROR_NOT_INITIALIZED;
 }
 
 CUresult kp_fake_ready_context(struct CUctx_st **out)

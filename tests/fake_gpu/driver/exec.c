@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 
+#include "tests/fake_gpu/common/faults.h"
 #include "tests/fake_gpu/common/ledger.h"
 #include "tests/fake_gpu/driver/graph.h"
 
@@ -192,6 +193,8 @@ static CUresult launch(CUgraphExec exec, CUstream handle, bool per_thread, uint3
 		kp_fake_announce_op(&ops[i]);
 	if (exec->graph->node_count)
 		kp_fake_wait_for_room(ops[0].start_ns);
+	if (kp_fake_faults()->graph_launch)
+		kp_fake_wait_until(kp_fake_now_ns() + kp_fake_faults()->graph_launch * 1000);
 	free(ops);
 	return CUDA_SUCCESS;
 }

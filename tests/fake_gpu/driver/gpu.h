@@ -31,8 +31,10 @@ void kp_fake_wait_until(uint64_t end_ns);
 /* Sleeps while an operation that starts then has too much before it: the fault «queue». */
 void kp_fake_wait_for_room(uint64_t start_ns);
 
-/* CUDA_SUCCESS, or why no call is possible now: not initialised, or forked after that. */
+/* CUDA_SUCCESS, or why no call is possible now: not initialised, forked after that, or failed. */
 CUresult kp_fake_ready(void);
+/* From now on kp_fake_ready says so. */
+void kp_fake_fail(CUresult result);
 /* The same, and a context is current in this thread: *out. */
 CUresult kp_fake_ready_context(struct CUctx_st **out);
 

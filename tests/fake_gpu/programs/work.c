@@ -133,6 +133,15 @@ static void recreate_streams(const struct kp_prog_options *options, CUstream *st
 	create_streams(options, streams);
 }
 
+/* After a launch: a pause, and, as at the end of a step, waiting. */
+static void rest(const struct kp_prog_options *options, uint64_t i, CUstream stream)
+{
+	if (options->sync_every && i % options->sync_every == options->sync_every - 1)
+		check(cuStreamSynchronize(stream), "cuStreamSynchronize");
+	if (options->interval_us)
+		usleep((useconds_t)options->interval_us);
+}
+
 static void launch_kernels(const struct kp_prog_options *options, CUstream *streams,
 			   struct kp_prog_counts *counts)
 {
@@ -148,10 +157,9 @@ static void launch_kernels(const struct kp_prog_options *options, CUstream *stre
 		else
 			counts->failed++;
 		after_launch(options, i, range);
+		rest(options, i, stream);
 		if (options->recreate && (i + 1) % options->recreate == 0)
 			recreate_streams(options, streams);
-		if (options->interval_us)
-			usleep((useconds_t)options->interval_us);
 	}
 }
 
@@ -211,11 +219,17 @@ static void launch_graph(const struct kp_prog_options *options, CUstream stream,
 	CUgraph graph = make_graph(options, stream);
 	CUgraphExec exec;
 
-	check(cuGraphInstantiate(&exec, graph, 0), "cuGraphInstantiate");
+	check(cuGraphInstantiate(&exec, graph,
+				 options->graph_from && strcmp(options->graph_from, "device") == 0
+					 ? CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH
+					 : 0),
+	      "cuGraphInstantiate");
+	check(cuGraphUpload(exec, stream), "cuGraphUpload");
 	check(cuGraphDestroy(graph), "cuGraphDestroy");
 	for (uint64_t i = 0; i < options->graph_replays; i++) {
 		check(cuGraphLaunch(exec, stream), "cuGraphLaunch");
 		counts->graph_kernels += options->graph_nodes;
+		rest(options, i, stream);
 	}
 	if (!options->no_sync)
 		check(cuStreamSynchronize(stream), "cuStreamSynchronize");

@@ -1,0 +1,59 @@
+/*
+ * The gates that calls about graphs pass on their way to the driver, so that none of them runs
+ * while CUPTI is being detached; see detach.h.
+ *
+ * Two atomic additions a launch of a graph, and nothing a launch of a kernel.
+ */
+#ifndef KP_INJECT_HOOKS_GATES_H
+#define KP_INJECT_HOOKS_GATES_H
+
+#include <stdatomic.h>
+
+#include <cuda.h>
+
+#include "inject/gate.h"
+#include "inject/windows.h"
+
+/*
+ * Calls that launch, make or change executable graphs pass the one gate, those that begin a capture
+ * the other: both are closed while CUPTI is detached. The passages: of the calling thread, now.
+ */
+extern struct kp_gate kp_hooks_graph_gate, kp_hooks_capture_gate;
+uint32_t kp_hooks_graph_passages(void);
+
+/* The driver may call its client back in the midst of a launch, and that may launch. */
+extern _Thread_local unsigned kp_hooks_graph_depth __attribute__((tls_model("initial-exec")));
+
+static inline void kp_hooks_graph_enter(void)
+{
+	if (kp_hooks_graph_depth++ == 0)
+		kp_gate_enter(&kp_hooks_graph_gate);
+}
+
+/* Hands the result on. */
+static inline CUresult kp_hooks_graph_leave(CUresult result)
+{
+	if (--kp_hooks_graph_depth == 0)
+		kp_gate_leave(&kp_hooks_graph_gate);
+	return result;
+}
+/* The same around a launch; the first one after CUPTI was attached is dear, and is timed. */
+static inline uint64_t kp_hooks_graph_launch_begins(void)
+{
+	uint64_t begin_ns = kp_windows_first_launch_begins();
+
+	kp_hooks_graph_enter();
+	return begin_ns;
+}
+
+static inline CUresult kp_hooks_graph_launch_ends(CUresult result, uint64_t begin_ns)
+{
+	kp_hooks_graph_leave(result);
+	kp_windows_first_launch_ends(begin_ns);
+	return result;
+}
+
+/* How many stream captures are open, in all threads; launches into one run nothing. */
+extern _Atomic int kp_hooks_captures;
+
+#endif
