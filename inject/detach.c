@@ -21,10 +21,11 @@
 #define FORGOTTEN_LIMIT 16
 /* Refusals in a row before it is not asked any more. */
 #define REFUSAL_LIMIT 3
-/* How long the step waits for threads that launch graphs, how often, and the pause between. */
+/* How long the step waits for threads that launch graphs, and the pause before it does so again,
+ * twice as long each time: a thread may be in the midst of making a large graph. */
 #define GATE_LIMIT_NS 5000000ULL
-#define GATE_TRIES 8
-#define GATE_PAUSE_NS 50000000ULL
+#define GATE_PAUSE_FIRST_NS 50000000ULL
+#define GATE_PAUSE_LAST_NS 5000000000ULL
 /* How long a thread waits for another one's step: far longer than one has ever taken. */
 #define WAIT_LIMIT_NS 2000000000ULL
 
@@ -38,8 +39,7 @@ static struct {
 	_Atomic uint32_t steps;     /* a futex: steps that are over */
 	_Atomic uint64_t resume_ns; /* after a try in vain: not before */
 	bool paused;                /* by the worker */
-	unsigned tries;             /* in vain, for this request; by who has the state */
-	uint64_t cost_ns;           /* likewise */
+	uint64_t pause_ns, cost_ns; /* of this request; by who has the state */
 	_Atomic size_t dropped;
 	_Atomic bool left;               /* records were off while CUPTI stayed */
 	_Atomic unsigned lost, refusals; /* buffers that never came back; in a row */
@@ -100,15 +100,19 @@ static bool detach_now(void)
 /* What comes of one try, which began at begin_ns. */
 static enum state try_step(uint64_t begin_ns)
 {
-	enum state result;
+	enum state result = WANTED;
+	uint64_t now_ns;
 
-	if (!shut_gates()) {
-		atomic_store(&detach.resume_ns, kp_clock_now() + GATE_PAUSE_NS);
-		return ++detach.tries < GATE_TRIES ? WANTED : REFUSED;
+	if (shut_gates()) {
+		result = detach_now() ? DONE : REFUSED;
+		open_gates();
 	}
-	result = detach_now() ? DONE : REFUSED;
-	open_gates();
-	detach.cost_ns += kp_clock_now() - begin_ns;
+	now_ns = kp_clock_now();
+	detach.cost_ns += now_ns - begin_ns;
+	if (result == WANTED) {
+		atomic_store(&detach.resume_ns, now_ns + detach.pause_ns);
+		detach.pause_ns *= detach.pause_ns < GATE_PAUSE_LAST_NS ? 2 : 1;
+	}
 	return result;
 }
 
@@ -157,7 +161,7 @@ const char *kp_detach_obstacle(const struct kp_cupti *cupti)
 	if (atomic_load(&detach.lost) > FORGOTTEN_LIMIT)
 		return "CUPTI kept buffers when it was detached";
 	if (atomic_load(&detach.refusals) >= REFUSAL_LIMIT)
-		return "CUPTI refuses to be detached, or graphs are being launched all the time";
+		return "CUPTI refuses to be detached";
 	return NULL;
 }
 
@@ -178,7 +182,7 @@ bool kp_detach_request(void)
 {
 	if (!change(WATCHING, TAKEN))
 		return false;
-	detach.tries = 0;
+	detach.pause_ns = GATE_PAUSE_FIRST_NS;
 	detach.cost_ns = 0;
 	atomic_store(&detach.resume_ns, 0);
 	/* Last: a thread that comes through a door may detach at once. */

@@ -7,8 +7,9 @@
  * where CUPTI's memory was, and the program fails after the next attach (seen on an H200, driver
  * 580.159.04, CUPTI 13.0, whatever the door; without such a launch windows of busy programs ended
  * well, with graphs of every age). So launches of graphs, and calls that make or change them, pass
- * a gate (hooks.h) that the step closes; a thread that stays inside for long makes the step be put
- * off. Where the program's graph launches pass the hooks by, nothing is detached.
+ * gates (hooks_gates.h) that the step closes; a thread that stays inside for long makes the step be
+ * put off. Kernel names that records point to go as well: kept_names.h. Where the program's graph
+ * launches pass the hooks by, nothing is detached.
  *
  * CUPTI is process-wide: where another client uses it, kprof does not detach, and one that
  * subscribes gets kprof's place at once. Finalizing ends the subscription and all that was set.
@@ -43,7 +44,7 @@ enum kp_detach_progress {
 	KP_DETACH_WATCHING,
 	KP_DETACH_PENDING, /* asked for, or under way: nobody may call CUPTI */
 	KP_DETACH_DONE,    /* CUPTI is detached */
-	KP_DETACH_REFUSED  /* by CUPTI, or because graphs are being launched all the time */
+	KP_DETACH_REFUSED  /* by CUPTI; records are off */
 };
 
 /* Why it cannot be done in this process, now or at all; NULL: it can. */

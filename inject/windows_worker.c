@@ -83,8 +83,7 @@ static void move_end(uint64_t now_ns)
 		conclude_detached(kp_detach_conclude());
 		break;
 	case KP_DETACH_REFUSED:
-		kp_windows_explain(
-			"CUPTI refuses to be detached, or graphs are being launched all the time");
+		kp_windows_explain("CUPTI refuses to be detached");
 		kp_detach_conclude();
 		kp_windows_switch_off(reason);
 		break;
