@@ -13,18 +13,17 @@ enum {
 
 bool kp_nvml_open(struct kp_nvml *nvml)
 {
-	bool complete = true;
-
 	memset(nvml, 0, sizeof(*nvml));
 	nvml->library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
 	if (!nvml->library)
 		return false;
-#define FIND(member, symbol, parameters)                                                           \
+#define FIND(member, symbol, other, parameters)                                                    \
 	*(void **)&nvml->member = dlsym(nvml->library, symbol);                                    \
-	complete = complete && nvml->member;
+	if (!nvml->member)                                                                         \
+		*(void **)&nvml->member = dlsym(nvml->library, other);
 	KP_NVML_FUNCTIONS(FIND)
 #undef FIND
-	if (complete && nvml->init() == 0)
+	if (nvml->init && nvml->shutdown && nvml->find && nvml->init() == 0)
 		return true;
 	dlclose(nvml->library);
 	nvml->library = NULL;
@@ -57,16 +56,15 @@ void kp_nvml_read(const struct kp_nvml *nvml, void *device, struct kp_clocks *ou
 	out->has = 0;
 	if (!nvml->library || !device)
 		return;
-#define TAKE(call, bit, member, from)                                                              \
-	if ((call) == 0) {                                                                         \
+#define TAKE(function, arguments, bit, member, from)                                               \
+	if (nvml->function && nvml->function arguments == 0) {                                     \
 		out->member = (from);                                                              \
 		out->has |= (bit);                                                                 \
 	}
-	TAKE(nvml->clock(device, CLOCK_SM, &value), KP_CLOCKS_SM, sm_mhz, value)
-	TAKE(nvml->clock(device, CLOCK_MEMORY, &value), KP_CLOCKS_MEMORY, memory_mhz, value)
-	TAKE(nvml->power(device, &value), KP_CLOCKS_POWER, power_mw, value)
-	TAKE(nvml->temperature(device, SENSOR_GPU, &value), KP_CLOCKS_TEMPERATURE, temperature_c,
-	     value)
-	TAKE(nvml->throttle(device, &reasons), KP_CLOCKS_THROTTLE, throttle_reasons, reasons)
+	TAKE(clock, (device, CLOCK_SM, &value), KP_CLOCKS_SM, sm_mhz, value)
+	TAKE(clock, (device, CLOCK_MEMORY, &value), KP_CLOCKS_MEMORY, memory_mhz, value)
+	TAKE(power, (device, &value), KP_CLOCKS_POWER, power_mw, value)
+	TAKE(temperature, (device, SENSOR_GPU, &value), KP_CLOCKS_TEMPERATURE, temperature_c, value)
+	TAKE(throttle, (device, &reasons), KP_CLOCKS_THROTTLE, throttle_reasons, reasons)
 #undef TAKE
 }

@@ -13,22 +13,30 @@
 
 #include "trace/records.h"
 
-/* X(member, symbol, parameters): results are nvmlReturn_t, 0 for success; devices are handles. */
+/*
+ * X(member, symbol, its name in other versions, parameters): results are nvmlReturn_t, 0 for
+ * success; devices are handles. The first three are needed; what is missing of the others is not
+ * told.
+ */
 // clang-format off
 #define KP_NVML_FUNCTIONS(X)                                                                       \
-	X(init, "nvmlInit_v2", (void))                                                             \
-	X(shutdown, "nvmlShutdown", (void))                                                        \
-	X(find, "nvmlDeviceGetHandleByPciBusId_v2", (const char *pci, void **device))              \
-	X(clock, "nvmlDeviceGetClockInfo", (void *device, unsigned kind, unsigned *mhz))           \
-	X(power, "nvmlDeviceGetPowerUsage", (void *device, unsigned *mw))                          \
-	X(temperature, "nvmlDeviceGetTemperature", (void *device, unsigned sensor, unsigned *c))   \
-	X(throttle, "nvmlDeviceGetCurrentClocksThrottleReasons",                                   \
-	  (void *device, unsigned long long *reasons))
+	X(init, "nvmlInit_v2", "nvmlInit", (void))                                                 \
+	X(shutdown, "nvmlShutdown", "nvmlShutdown", (void))                                        \
+	X(find, "nvmlDeviceGetHandleByPciBusId_v2", "nvmlDeviceGetHandleByPciBusId",               \
+	  (const char *pci, void **device))                                                        \
+	X(clock, "nvmlDeviceGetClockInfo", "nvmlDeviceGetClockInfo",                               \
+	  (void *device, unsigned kind, unsigned *mhz))                                            \
+	X(power, "nvmlDeviceGetPowerUsage", "nvmlDeviceGetPowerUsage",                             \
+	  (void *device, unsigned *mw))                                                            \
+	X(temperature, "nvmlDeviceGetTemperature", "nvmlDeviceGetTemperature",                     \
+	  (void *device, unsigned sensor, unsigned *c))                                            \
+	X(throttle, "nvmlDeviceGetCurrentClocksEventReasons",                                      \
+	  "nvmlDeviceGetCurrentClocksThrottleReasons", (void *device, unsigned long long *reasons))
 // clang-format on
 
 struct kp_nvml {
 	void *library; /* NULL: there is none, or it does not start */
-#define KP_NVML_MEMBER(member, symbol, parameters) int(*member) parameters;
+#define KP_NVML_MEMBER(member, symbol, other, parameters) int(*member) parameters;
 	KP_NVML_FUNCTIONS(KP_NVML_MEMBER)
 #undef KP_NVML_MEMBER
 };

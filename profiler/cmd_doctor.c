@@ -242,13 +242,22 @@ static void check_permission(struct doctor *doctor)
 		     "needs none");
 }
 
-static void check_counters(struct doctor *doctor)
+/* In a child, so before this process starts the driver: it would not start again in a child. */
+static struct kp_counter_probe *probe_counters(void)
 {
 	struct kp_counter_probe *probe = calloc(1, sizeof *probe);
 	char path[PATH_MAX];
 
-	if (!probe || !kp_library_find(path) || !kp_counter_probe(path, probe) ||
-	    (probe->count == 0 && !probe->timed_out))
+	if (probe && kp_library_find(path) && kp_counter_probe(path, probe) &&
+	    (probe->count > 0 || probe->timed_out))
+		return probe;
+	free(probe);
+	return NULL;
+}
+
+static void check_counters(struct doctor *doctor, const struct kp_counter_probe *probe)
+{
+	if (!probe)
 		check_permission(doctor);
 	else if (probe->timed_out)
 		line(doctor, WARN,
@@ -266,7 +275,6 @@ static void check_counters(struct doctor *doctor)
 			line(doctor, WARN, "counters: %s%s; timing works all the same", device,
 			     finding->text);
 	}
-	free(probe);
 }
 
 /* Variables that stand in kprof's way. */
@@ -310,10 +318,12 @@ int kp_cmd_doctor(const struct kp_settings *settings)
 	check_environment(&doctor);
 	/* What is looked at next must not start another tool, or kprof itself. */
 	unsetenv("CUDA_INJECTION64_PATH");
+	struct kp_counter_probe *probe = probe_counters();
 	check_driver(&doctor);
 	check_library(&doctor);
 	check_cupti(&doctor);
-	check_counters(&doctor);
+	check_counters(&doctor, probe);
+	free(probe);
 	if (!kp_output_close(&output))
 		return KP_EXIT_FAILURE;
 	return doctor.can_profile ? 0 : 1;

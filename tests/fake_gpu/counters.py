@@ -173,7 +173,15 @@ def play_refused(scenario, place):
     check_manners(place.ledger.read())
 
 
+def play_doctor(scenario, place):
+    """Each GPU is tried, and only one driver is started in a process and its children."""
+    result = place.run([place.kprof, "doctor"], place.environment(scenario, traced=True))
+    require_equal("status", result.status, 0)
+    require_equal("GPUs", result.out.count(b"can be sampled"), 2)
+
+
 SCENARIOS = [
+    Scenario("counters_doctor", play=play_doctor),
     Scenario("counters", args=SHORT, options=AUTO, kernels=200, check=check_described),
     Scenario("counters_on", args=SHORT, options=ON, kernels=200,
              check=lambda run: check_sampled(run, probed=2)),

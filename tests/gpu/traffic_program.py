@@ -3,8 +3,8 @@
 
     traffic_program.py [--graph | --streams]
 
-Every kernel goes over arrays of which many more exist than L2 holds, so that each byte comes from
-and goes to device memory. Arrays of a kernel and size are launched a number of times that no other
+Each launch goes over arrays of its own, the next ones of a pool of which L2 holds a hundredth, so that
+each byte comes from and goes to device memory. Arrays of a kernel and size are launched a number of times that no other
 has: that number is how their launches are known in a report. One line a kernel on stdout:
 «kernel CALLS READ_BYTES WRITTEN_BYTES NAME». With --graph all of it runs in replays of one CUDA
 graph, with --streams copies run beside sums on a second stream.
@@ -17,9 +17,11 @@ import torch
 POOL_BYTES = 6 << 30
 SIZES_MB = (16, 24, 40, 64, 128, 1024)
 CALLS = 600
+# PyTorch's reduction has the same grid for these: one shape, whose bytes are no single number.
+SUMS_OF_ONE_GRID = (40, 64, 128)
 
 
-def operations(count):
+def operations():
     """{name: (function of two arrays, arrays read, arrays written)}"""
     result = torch.empty(1, device="cuda")
     return {
@@ -30,15 +32,30 @@ def operations(count):
     }
 
 
+class Pool:
+    """Hands out arrays, each behind the one before, from the start again at the end."""
+
+    def __init__(self):
+        self.values = torch.ones(POOL_BYTES // 4, device="cuda")
+        self.at = 0
+
+    def take(self, count):
+        if self.at + count > self.values.numel():
+            self.at = 0
+        self.at += count
+        return self.values[self.at - count:self.at]
+
+
 def steps(pool):
-    """One step a kernel and size: (calls, function of the turn, read, written, name)"""
+    """One step a kernel and size: (calls, function, read, written, name)"""
     made = []
     for size_mb in SIZES_MB:
         count = size_mb * 1000000 // 4
-        arrays = [pool[at:at + count] for at in range(0, pool.numel() - count, count)]
-        for name, (function, reads, writes) in operations(count).items():
-            def run(turn, function=function, arrays=arrays):
-                function(arrays[2 * turn % len(arrays)], arrays[(2 * turn + 1) % len(arrays)])
+        for name, (function, reads, writes) in operations().items():
+            if name == "sum" and size_mb in SUMS_OF_ONE_GRID:
+                continue
+            def run(function=function, count=count):
+                function(pool.take(count), pool.take(count))
             made.append([CALLS + len(made), run, 4 * count * reads, 4 * count * writes,
                          f"{name}-{size_mb}MB"])
     return made
@@ -51,7 +68,7 @@ def issue(made, other=None):
             stream = other if other and number % 2 else torch.cuda.current_stream()
             if turn < step[0]:
                 with torch.cuda.stream(stream):
-                    step[1](turn)
+                    step[1]()
 
 
 def main():
@@ -59,8 +76,7 @@ def main():
     parser.add_argument("--graph", action="store_true")
     parser.add_argument("--streams", action="store_true")
     arguments = parser.parse_args()
-    pool = torch.ones(POOL_BYTES // 4, device="cuda")
-    made = steps(pool)
+    made = steps(Pool())
     replays = 4 if arguments.graph else 1
     for step in made:
         step[0] //= replays
