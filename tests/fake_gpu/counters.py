@@ -71,7 +71,7 @@ def check_described(run):
     check_sums(run, MEMORY)
     session, = sessions_of(run.place)
     require_equal("chip", (session["chip"], session["device"], session["interval_ns"]),
-                  ("GH100", 0, 100000))
+                  ("GH100", 0, 200000))
     require_equal("metrics", [(metric["key"], metric["source"], metric["unit"])
                               for metric in session["metrics"]],
                   [("dram_read_bytes", "dram__bytes_read.sum", "byte"),
