@@ -171,6 +171,28 @@ double kp_durations_quantile(const struct kp_duration_tally *tally, double fract
 	return at_rank(tally, place < (double)tally->count ? (uint64_t)place : tally->count - 1);
 }
 
+struct counting {
+	double from_ns;
+	uint64_t count;
+};
+
+static bool count_page(void *context, uint32_t first_bucket, const uint64_t *page)
+{
+	struct counting *counting = context;
+
+	for (uint32_t i = 0; i < KP_DURATION_PAGE_BUCKETS; i++)
+		counting->count += middle_of(first_bucket + i) >= counting->from_ns ? page[i] : 0;
+	return true;
+}
+
+uint64_t kp_durations_count_from(const struct kp_duration_tally *tally, double duration_ns)
+{
+	struct counting counting = {duration_ns, 0};
+
+	visit_pages(tally, count_page, &counting);
+	return counting.count;
+}
+
 struct kp_durations kp_durations_result(const struct kp_duration_tally *tally)
 {
 	uint64_t count = tally->count;

@@ -49,6 +49,9 @@ enum kp_status kp_durations_merge(struct kp_duration_tally *tally,
  */
 double kp_durations_quantile(const struct kp_duration_tally *tally, double fraction);
 
+/* How many durations are as long or longer, likewise. */
+uint64_t kp_durations_count_from(const struct kp_duration_tally *tally, double duration_ns);
+
 /*
  * The result. The median of an even number of durations is the mean of the middle two. The standard
  * deviation is the population's (divided by n, not n - 1).

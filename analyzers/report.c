@@ -5,6 +5,8 @@
 
 #include "analyzers/report_build.h"
 #include "analyzers/report_counters.h"
+#include "analyzers/report_host_build.h"
+#include "analyzers/report_timeline.h"
 
 int kp_build_order(uint64_t a, uint64_t b)
 {
@@ -26,9 +28,16 @@ struct kp_shares kp_build_shares(const struct kp_builder *builder, uint64_t tota
 {
 	const struct kp_report *report = builder->report;
 
-	return (struct kp_shares){percent((double)total_ns, (double)report->kernel_ns),
-				  percent(part_ns, (double)report->busy_ns),
-				  percent(part_ns, (double)report->span_ns)};
+	return (struct kp_shares){
+		.kernel_pct = percent((double)total_ns, (double)report->kernel_ns),
+		.busy_pct = percent(part_ns, (double)report->busy_ns),
+		.span_pct = percent(part_ns, (double)report->span_ns),
+	};
+}
+
+double kp_build_alone_pct(const struct kp_builder *builder, uint64_t alone_ns)
+{
+	return percent((double)alone_ns, (double)builder->report->span_ns);
 }
 
 static enum kp_status builder_init(struct kp_builder *builder, struct kp_reader *reader,
@@ -51,6 +60,8 @@ static enum kp_status builder_init(struct kp_builder *builder, struct kp_reader 
 	enum kp_status status = kp_operators_builtin(&builder->operators);
 	if (status == KP_OK)
 		status = kp_build_windows_begin(builder);
+	if (status == KP_OK)
+		status = kp_build_timeline_begin(builder);
 	return status == KP_OK ? kp_build_host_begin(builder) : status;
 }
 
@@ -65,6 +76,7 @@ static void builder_fini(struct kp_builder *builder)
 		kp_sweep_destroy(builder->gpus[i].sweep);
 		kp_build_counters_end(builder->gpus[i].counters);
 	}
+	kp_build_timeline_end(builder);
 	kp_build_uses_fini(builder);
 	kp_build_windows_end(builder);
 	kp_build_host_end(builder);
@@ -97,6 +109,9 @@ static enum kp_status read_all(struct kp_builder *builder)
 	if (status != KP_END)
 		return status;
 	kp_build_windows_finish(builder);
+	status = kp_build_timeline_flush(builder);
+	if (status != KP_OK)
+		return status;
 	return kp_build_host_finish(builder);
 }
 
@@ -113,9 +128,13 @@ enum kp_status kp_report_build(struct kp_reader *reader, const struct kp_report_
 	if (status == KP_OK)
 		status = kp_build_totals(&builder);
 	if (status == KP_OK)
+		status = kp_build_timeline_settle(&builder);
+	if (status == KP_OK)
 		status = kp_build_ranking(&builder);
 	if (status == KP_OK)
 		status = kp_build_traffic_findings(&builder);
+	if (status == KP_OK)
+		status = kp_build_timeline_put(&builder);
 	if (status == KP_OK) {
 		builder.report->advice = kp_build_advice(builder.report);
 		status = builder.report->advice ? KP_OK : KP_NO_MEMORY;

@@ -34,12 +34,9 @@
 #include "analyzers/report_times.h"
 #include "analyzers/report_traffic.h"
 #include "analyzers/report_windows.h"
+#include "analyzers/timeline.h"
 #include "trace/reader.h"
 #include "trace/status.h"
-
-struct kp_shares {
-	double kernel_pct, busy_pct, span_pct;
-};
 
 /* One kernel: one mangled name (its launches may differ in grid and block). */
 struct kp_kernel_row {
@@ -51,6 +48,7 @@ struct kp_kernel_row {
 	struct kp_durations durations;
 	struct kp_estimate estimate;
 	struct kp_shares shares;
+	uint64_t alone_ns;          /* nothing else ran meanwhile, see alone.h; as alone_pct */
 	uint64_t graph_calls;       /* of calls: launched by a CUDA graph */
 	uint32_t config_count;      /* distinct grid/block/shared-memory combinations */
 	uint32_t grid[3], block[3]; /* of the combination with most time */
@@ -68,6 +66,7 @@ struct kp_operator_row {
 	struct kp_durations durations;
 	struct kp_estimate estimate;
 	struct kp_shares shares;
+	uint64_t alone_ns;                 /* likewise: only kernels of this operator ran */
 	size_t first_kernel, kernel_count; /* its kernels are contiguous in kernels[] */
 	struct kp_host_times host;
 	bool above_threshold;
@@ -95,9 +94,11 @@ struct kp_gpu_row {
 struct kp_report_options {
 	double threshold_pct; /* of kernel time; rows above it are marked. 30 by default */
 	bool busy_shares;     /* compute busy_pct and span_pct of the rows; else they are 0 */
+	bool timeline;        /* compute the timeline and exclusive times; else NULL and 0 */
 	bool process_times;   /* compute busy_ns of the processes; else they are 0 */
 	const struct kp_ceilings_finder *ceilings; /* who knows more of GPUs; NULL: nobody;
 						      the report does not keep it */
+	const char *iterations; /* the NVTX ranges that are; NULL: what repeats */
 };
 
 struct kp_report {
@@ -119,8 +120,9 @@ struct kp_report {
 	size_t gpu_count;
 	const struct kp_process_row *processes;
 	size_t process_count;
-	uint64_t range_count; /* NVTX ranges in the trace */
-	const char *advice;   /* one sentence that a person can act on */
+	const struct kp_timeline *timeline; /* NULL: not asked for */
+	uint64_t range_count;               /* NVTX ranges in the trace */
+	const char *advice;                 /* one sentence that a person can act on */
 	struct kp_arena *arena;
 };
 

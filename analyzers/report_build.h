@@ -69,8 +69,9 @@ struct kp_builder {
 	struct kp_intern clock_keys; /* (process, device) of readings of clocks */
 	struct kp_clocks_tally **clocks;
 	size_t clocks_capacity;
-	struct kp_build_windows *windows; /* NULL: everything was recorded from start to end */
-	struct kp_build_host *host;       /* NULL: no process has calls */
+	struct kp_build_windows *windows;   /* NULL: everything was recorded from start to end */
+	struct kp_build_host *host;         /* NULL: no process has calls */
+	struct kp_build_timeline *timeline; /* NULL: not asked for */
 	uint64_t memop_bytes[KP_MEMOP_KIND_COUNT], memop_calls[KP_MEMOP_KIND_COUNT];
 	bool counted;              /* hardware counters were sampled */
 	size_t *traffic_operators; /* in the rules, of each row */
@@ -128,20 +129,6 @@ struct kp_build_draft {
 enum kp_status kp_build_drafts(struct kp_builder *builder, struct kp_build_draft **out);
 /* By full name, then by the bytes of the mangled one: the order that breaks all ties. */
 int kp_build_compare_names(const void *left, const void *right);
-
-/* report_host.c. Before reading; each launch of a row; a batch of calls; what lies before the
- * watermark; after reading; a row; operators, by their index in the rules. Errors: KP_NO_MEMORY. */
-enum kp_status kp_build_host_begin(struct kp_builder *builder);
-enum kp_status kp_build_host_launch(struct kp_builder *builder, const struct kp_process *process,
-				    uint32_t row, const struct kp_launch *launch);
-enum kp_status kp_build_host_calls(struct kp_builder *builder, const struct kp_event *event);
-enum kp_status kp_build_host_settle(struct kp_builder *builder, uint64_t watermark_ns);
-enum kp_status kp_build_host_finish(struct kp_builder *builder);
-struct kp_host_times kp_build_host_row(const struct kp_builder *builder, uint32_t row);
-enum kp_status kp_build_host_operators(struct kp_builder *builder,
-				       const struct kp_build_draft *drafts,
-				       struct kp_host_times *out);
-void kp_build_host_end(struct kp_builder *builder);
 
 /* report_ranking.c: the tables of operators and kernels. Totals must stand. */
 enum kp_status kp_build_ranking(struct kp_builder *builder);

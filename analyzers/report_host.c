@@ -8,6 +8,8 @@
 #include <stdlib.h>
 
 #include "analyzers/host_ties.h"
+#include "analyzers/report_host_build.h"
+#include "analyzers/report_timeline.h"
 #include "trace/vector.h"
 
 #define P99 0.99
@@ -223,6 +225,8 @@ static enum kp_status tied(void *context, const struct kp_tie_record *record,
 	totals->calls_tied += first;
 	row->tied++;
 	status = note_thread(visit->builder->host, visit, call, record->row, row);
+	if (status == KP_OK)
+		status = kp_build_timeline_tied(visit->builder, visit->process, record, call);
 	return status == KP_OK ? add_times(visit->builder, row, record, call, first) : status;
 }
 

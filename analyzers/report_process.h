@@ -23,6 +23,9 @@ struct kp_process_row {
 	const struct kp_process *process; /* borrowed from the reader */
 	uint64_t kernels, kernel_ns;
 	uint64_t busy_ns; /* in which any of its kernels ran, added over GPUs; see process_times */
+	/* Between its own kernels, in which its GPUs ran those of others, added over GPUs; with a
+	 * timeline. */
+	uint64_t others_ns;
 	uint64_t missing; /* launches that it issued, and that neither the trace nor a count of
 			     losses has */
 	bool missing_known;

@@ -1,5 +1,6 @@
 /* The processes of a report: which GPUs each used, how long it kept them busy, how it ended. */
 #include "analyzers/report_build.h"
+#include "analyzers/report_timeline.h"
 
 #include <stdlib.h>
 
@@ -109,6 +110,7 @@ enum kp_status kp_build_process_row(struct kp_builder *builder, size_t number,
 		.fate = fate_of(process),
 	};
 	row->reason = reason_of(process, row->fate);
+	row->others_ns = kp_build_timeline_others(builder, number);
 	count_missing(row);
 	for (size_t i = 0; i < builder->use_count; i++)
 		row->gpu_count += builder->uses[i].process == number;

@@ -1,5 +1,7 @@
 /* The ranking itself: operators, and kernels within and across them; see report_build.h. */
 #include "analyzers/report_build.h"
+#include "analyzers/report_host_build.h"
+#include "analyzers/report_timeline.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -97,6 +99,8 @@ static enum kp_status put_operators(struct kp_builder *builder,
 		rows[i].estimate = kp_build_windows_operator(builder, operators[i].index);
 		rows[i].host = hosts[operators[i].index];
 		kp_build_traffic_operator(builder, operators[i].index, &rows[i].traffic);
+		rows[i].alone_ns = kp_build_timeline_operator(builder, operators[i].index);
+		rows[i].shares.alone_pct = kp_build_alone_pct(builder, rows[i].alone_ns);
 		rows[i].first_kernel = first_kernel;
 		first_kernel += rows[i].kernel_count;
 		place[operators[i].index] = i;

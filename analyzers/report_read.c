@@ -1,5 +1,7 @@
 /* Reading a trace into the builder's accumulators; see report_build.h. */
 #include "analyzers/report_build.h"
+#include "analyzers/report_host_build.h"
+#include "analyzers/report_timeline.h"
 
 #include <stdlib.h>
 
@@ -184,5 +186,8 @@ enum kp_status kp_build_event(struct kp_builder *builder, const struct kp_event 
 		status = kp_build_host_calls(builder, event);
 		break;
 	}
+	/* Gaps before what is tied to calls, for calls say what gaps are. */
+	if (status == KP_OK)
+		status = kp_build_timeline_event(builder, event);
 	return status == KP_OK ? kp_build_host_settle(builder, event->watermark_ns) : status;
 }

@@ -7,6 +7,8 @@
 #include "analyzers/demangle.h"
 #include "analyzers/names.h"
 #include "analyzers/report_counters.h"
+#include "analyzers/report_host_build.h"
+#include "analyzers/report_timeline.h"
 
 /* By full name, then by the bytes of the mangled one: the order that breaks all ties. */
 int kp_build_compare_names(const void *left, const void *right)
@@ -124,6 +126,8 @@ static enum kp_status draft_row(struct kp_builder *builder, uint32_t number,
 	row->host = kp_build_host_row(builder, number);
 	row->shares =
 		kp_build_shares(builder, row->durations.total_ns, kp_build_part(builder, number));
+	row->alone_ns = kp_build_timeline_row(builder, number);
+	row->shares.alone_pct = kp_build_alone_pct(builder, row->alone_ns);
 	row->above_threshold = row->shares.kernel_pct > builder->report->options.threshold_pct;
 	enum kp_status status =
 		kp_operators_match(builder->operators, row->full, &row->operator_index);

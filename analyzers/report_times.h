@@ -13,4 +13,10 @@ struct kp_durations {
 	double median_ns;          /* exact below 2048 ns, else within 0.05 % */
 };
 
+/* Of a row, in percent; report.h says of what. */
+struct kp_shares {
+	double kernel_pct, busy_pct, span_pct;
+	double alone_pct; /* of the span: nothing else ran meanwhile. With a timeline, else 0 */
+};
+
 #endif

@@ -45,6 +45,12 @@ static struct kp_human span_share(const struct kp_table_row *row, int digits)
 	return share(row, row->shares.span_pct);
 }
 
+static struct kp_human alone_share(const struct kp_table_row *row, int digits)
+{
+	(void)digits;
+	return share(row, row->shares.alone_pct);
+}
+
 static struct kp_human mark(const struct kp_table_row *row, int digits)
 {
 	(void)digits;
@@ -267,6 +273,7 @@ static const struct column columns[] = {
 	{"", mark, RANKING, ALWAYS, 0, false, false},
 	{"Busy", busy_share, RANKING, WITH_SHARES, 0, true, false},
 	{"Span", span_share, RANKING, WITH_SHARES, 0, true, false},
+	{"Alone", alone_share, RANKING, WITH_SHARES, 0, false, false},
 	{"~Total", estimated_total, RANKING, ESTIMATED, 0, true, false},
 	{"±95%", interval, RANKING, ESTIMATED, 0, false, false},
 	{"~Calls", estimated_calls, RANKING, ESTIMATED, 0, true, false},

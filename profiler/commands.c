@@ -142,6 +142,15 @@ static const struct kp_option view_options[] = {
 	{.name = "roofline", .type = KP_OPTION_FLAG, .offset = AT(roofline),
 	 .help = "Draw the roofline of each GPU below the ranking, where hardware counters were "
 		 "sampled: how near each kernel is to what memory and tensor pipes can do."},
+	{.name = "gaps", .type = KP_OPTION_FLAG, .offset = AT(gaps),
+	 .help = "Show what each GPU waited for: idle time by cause, gaps by length, and the "
+		 "longest. CSV then holds the causes."},
+	{.name = "iterations", .type = KP_OPTION_TEXT, .offset = AT(iterations),
+	 .argument = "auto|RANGE",
+	 .help = "Show iterations in detail: how long they take, how long the GPU is busy in them, "
+		 "and which took much longer than others. With auto they are found by what repeats "
+		 "in the sequence of kernels; else each NVTX range called RANGE is one. CSV then "
+		 "holds the iterations."},
 	{.name = "threshold", .letter = 't', .type = KP_OPTION_NUMBER, .offset = AT(threshold_pct),
 	 .argument = "PCT", .minimum = 0, .maximum = 100,
 	 .help = "Mark rows with more than PCT percent of kernel time; 30 by default."},

@@ -233,6 +233,7 @@ static void emit_processes(struct kp_emit *emit, const struct kp_report *report)
 		kp_emit_count(emit, "kernels", row->kernels);
 		kp_emit_count(emit, "kernel_time_ns", row->kernel_ns);
 		kp_emit_count(emit, "busy_time_ns", row->busy_ns);
+		kp_emit_count(emit, "others_time_ns", row->others_ns);
 		if (row->missing_known)
 			kp_emit_count(emit, "kernels_missing", row->missing);
 		else
@@ -316,6 +317,7 @@ enum kp_status kp_document_report(FILE *file, const struct kp_report *report, en
 	emit_host(emit, report);
 	emit_gpus(emit, report);
 	emit_processes(emit, report);
+	kp_document_timeline(emit, report);
 	emit_ranking(emit, report);
 	kp_emit_list_begin(emit, "findings");
 	for (size_t i = 0; i < report->traffic.finding_count; i++)

@@ -25,6 +25,8 @@ void kp_document_window(struct kp_emit *emit, const struct kp_window_info *windo
 void kp_document_counts(struct kp_emit *emit, const struct kp_counts *counts);
 void kp_document_counters(struct kp_emit *emit, const struct kp_counters_info *counters);
 void kp_document_damage(struct kp_emit *emit, const struct kp_damage *damage);
+/* What the timeline says, of a report's document. */
+void kp_document_timeline(struct kp_emit *emit, const struct kp_report *report);
 /* Begins a document. Errors: KP_NO_MEMORY. */
 enum kp_status kp_document_begin(FILE *file, enum kp_format format, const char *schema,
 				 struct kp_emit **out);

@@ -30,11 +30,17 @@
 	 PCT_DECIMALS, true},                                                                      \
 	{"share_of_span_pct", KP_FIELD_DOUBLE, offsetof(row, shares.span_pct), PCT_DECIMALS, true}
 
+#define ALONE(row)                                                                                 \
+	{"exclusive_ns", KP_FIELD_U64, offsetof(row, alone_ns), 0, true},                          \
+	{"exclusive_share_of_span_pct", KP_FIELD_DOUBLE, offsetof(row, shares.alone_pct),          \
+	 PCT_DECIMALS, true}
+
 static const struct kp_field operator_fields[] = {
 	{"name", KP_FIELD_STRING, offsetof(struct kp_operator_row, name), 0, false},
 	{"above_threshold", KP_FIELD_BOOL,
 	 offsetof(struct kp_operator_row, above_threshold), 0, false},
 	SHARES(struct kp_operator_row),
+	ALONE(struct kp_operator_row),
 	{"calls", KP_FIELD_U64, offsetof(struct kp_operator_row, calls), 0, false},
 	TIMES(struct kp_operator_row),
 	{0},
@@ -47,6 +53,7 @@ static const struct kp_field kernel_fields[] = {
 	{"above_threshold", KP_FIELD_BOOL,
 	 offsetof(struct kp_kernel_row, above_threshold), 0, false},
 	SHARES(struct kp_kernel_row),
+	ALONE(struct kp_kernel_row),
 	{"calls", KP_FIELD_U64, offsetof(struct kp_kernel_row, calls), 0, false},
 	{"graph_calls", KP_FIELD_U64, offsetof(struct kp_kernel_row, graph_calls), 0, false},
 	TIMES(struct kp_kernel_row),

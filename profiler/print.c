@@ -1,6 +1,8 @@
 /* Prints a report in the format that is asked for; see print.h. */
 #include "profiler/print.h"
 
+#include <string.h>
+
 #include "profiler/document.h"
 #include "profiler/print_processes.h"
 #include "profiler/roofline.h"
@@ -13,6 +15,8 @@ struct kp_view kp_view_of(const struct kp_settings *settings, FILE *file)
 		.names = (enum kp_names)settings->names,
 		.shares = settings->shares,
 		.roofline = settings->roofline,
+		.gaps = settings->gaps,
+		.iterations = settings->iterations != NULL,
 		.top = settings->top,
 		.width = kp_style_width(file),
 		.colors = kp_style_colors(file, (enum kp_color)settings->color),
@@ -21,9 +25,13 @@ struct kp_view kp_view_of(const struct kp_settings *settings, FILE *file)
 
 struct kp_report_options kp_view_analysis(const struct kp_settings *settings, enum kp_format format)
 {
+	bool range = settings->iterations && strcmp(settings->iterations, "auto") != 0;
+
 	return (struct kp_report_options){
 		.threshold_pct = settings->threshold_pct,
 		.busy_shares = settings->shares || format != KP_FORMAT_TEXT,
+		.timeline = true,
+		.iterations = range ? settings->iterations : NULL,
 		.process_times = settings->by == KP_BY_PROCESS || format != KP_FORMAT_TEXT,
 	};
 }
@@ -36,6 +44,10 @@ enum kp_status kp_print_report(FILE *file, const struct kp_report *report, enum 
 	case KP_FORMAT_JSON:
 		return kp_document_report(file, report, format);
 	case KP_FORMAT_CSV:
+		if (view->iterations)
+			return kp_print_iterations_csv(file, report);
+		if (view->gaps)
+			return kp_print_gaps_csv(file, report), KP_OK;
 		return view->by == KP_BY_PROCESS ? kp_print_processes_csv(file, report)
 						 : kp_print_csv(file, report);
 	case KP_FORMAT_SVG:

@@ -15,9 +15,10 @@ struct kp_view {
 	enum kp_by by;
 	enum kp_names names;
 	bool shares;
-	bool roofline; /* draw it, below the ranking */
-	uint64_t top;  /* rows at each level; 0: all */
-	size_t width;  /* columns */
+	bool gaps, iterations; /* in detail */
+	bool roofline;         /* draw it, below the ranking */
+	uint64_t top;          /* rows at each level; 0: all */
+	size_t width;          /* columns */
 	bool colors;
 };
 
@@ -33,6 +34,13 @@ enum kp_status kp_print_report(FILE *file, const struct kp_report *report, enum 
 enum kp_status kp_print_text(FILE *file, const struct kp_report *report,
 			     const struct kp_view *view);
 enum kp_status kp_print_csv(FILE *file, const struct kp_report *report);
+/*
+ * When the GPUs ran and waited: in short where that says something, in detail where the view asks
+ * for it; and the same as CSV.
+ */
+void kp_print_timeline(FILE *file, const struct kp_report *report, const struct kp_view *view);
+void kp_print_gaps_csv(FILE *file, const struct kp_report *report);
+enum kp_status kp_print_iterations_csv(FILE *file, const struct kp_report *report);
 /* The lines above the table: what ran, on what, for how long, and what is missing. */
 void kp_print_header(FILE *file, const struct kp_report *report, const struct kp_view *view);
 

@@ -170,7 +170,8 @@ static void print_ranking(FILE *file, const struct gathering *gathering)
 	if (view->shares)
 		kp_text_wrap(file,
 			     "Kernel, Busy, Span: shares of the sum of all kernel times, of the "
-			     "time in which any kernel ran, and of the whole span.",
+			     "time in which any kernel ran, and of the whole span; Alone: the part "
+			     "of the span in which nothing else ran.",
 			     0, 0, view->width);
 	if (table.estimates)
 		kp_text_wrap(file,
@@ -261,6 +262,7 @@ enum kp_status kp_print_text(FILE *file, const struct kp_report *report, const s
 		status = kp_print_roofline(file, report, view);
 	if (status == KP_OK && report->memop_count > 0)
 		status = print_memops(file, report, view);
+	kp_print_timeline(file, report, view);
 	if (report->advice) {
 		fputc('\n', file);
 		kp_text_wrap(file, report->advice, 0, 0, view->width);

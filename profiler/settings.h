@@ -19,15 +19,17 @@ enum kp_capture { KP_CAPTURE_NONE, KP_CAPTURE_CUDA_PROFILER };
 struct kp_settings {
 	bool help, version;
 	bool quiet;
-	int redact, clocks;   /* enum kp_switch */
-	const char *output;   /* -o: the trace of run and record, the report of report and info */
-	const char *report;   /* --report: NULL: none */
-	int format;           /* enum kp_format; -1: by the output's extension */
-	int by, names, color; /* enum kp_by, kp_names, kp_color */
-	bool shares;          /* show all three shares */
-	bool roofline;        /* draw it */
-	double threshold_pct; /* of kernel time */
-	uint64_t top;         /* rows at each level; 0: all */
+	int redact, clocks;     /* enum kp_switch */
+	const char *output;     /* -o: the trace of run and record, the report of report and info */
+	const char *report;     /* --report: NULL: none */
+	int format;             /* enum kp_format; -1: by the output's extension */
+	int by, names, color;   /* enum kp_by, kp_names, kp_color */
+	bool shares;            /* show all three shares */
+	bool roofline;          /* draw it */
+	bool gaps;              /* show idle time in detail */
+	double threshold_pct;   /* of kernel time */
+	uint64_t top;           /* rows at each level; 0: all */
+	const char *iterations; /* in detail: "auto" or a range; NULL: in short */
 	double delay_s, duration_s;         /* 0: none */
 	bool host;                          /* time the calls that launch */
 	double duty_pct;                    /* of the time; 0: all of it */

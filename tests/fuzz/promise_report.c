@@ -93,12 +93,54 @@ static void check_report(const struct kp_report *report, uint64_t launches)
 	check_host(report);
 }
 
-void fuzz_check_report(struct kp_reader *reader, uint64_t launches)
+static void check_iterations(const struct kp_iteration_row *row)
 {
-	const struct kp_report_options options = {.threshold_pct = 30, .busy_shares = true};
+	REQUIRE(row->outliers_shown <= KP_OUTLIER_MAX && row->outlier_count <= row->count);
+	REQUIRE(isfinite(row->wall.mean) && row->wall.min <= row->wall.max);
+	REQUIRE(row->wall.p5 <= row->wall.median && row->wall.median <= row->wall.p95);
+	REQUIRE(isfinite(row->launch_ns) && isfinite(row->gain.high_ns));
+	REQUIRE(row->gain.low_ns >= 0 && row->gain.low_ns <= row->gain.high_ns);
+}
+
+/* Causes add up to idle time, and nothing is alone for longer than it ran. */
+static void check_timeline(const struct kp_report *report)
+{
+	const struct kp_timeline *timeline = report->timeline;
+
+	REQUIRE(timeline);
+	for (size_t i = 0; i < report->gpu_count; i++) {
+		const struct kp_idle_row *row = &timeline->idle[i];
+		uint64_t idle_ns = report->gpus[i].span_ns - report->gpus[i].busy_ns, sum_ns = 0;
+
+		for (unsigned k = 0; k < KP_GAP_CAUSE_COUNT; k++) {
+			REQUIRE(row->parts[k].inferred_ns <= row->parts[k].total_ns);
+			sum_ns += row->parts[k].total_ns;
+		}
+		REQUIRE(sum_ns == row->idle_ns && sum_ns >= idle_ns);
+		REQUIRE(sum_ns == idle_ns || report->windows.any || report->counts.displaced);
+	}
+	for (size_t i = 0; i < report->kernel_count; i++)
+		REQUIRE(report->kernels[i].alone_ns <= report->kernels[i].durations.total_ns);
+	for (size_t i = 0; i < timeline->iteration_count; i++)
+		check_iterations(&timeline->iterations[i]);
+}
+
+static void check_with(struct kp_reader *reader, uint64_t launches, const char *iterations)
+{
+	const struct kp_report_options options = {.threshold_pct = 30,
+						  .busy_shares = true,
+						  .timeline = true,
+						  .iterations = iterations};
 	struct kp_report *report = NULL;
 
 	REQUIRE(kp_report_build(reader, &options, &report) == KP_OK);
 	check_report(report, launches);
+	check_timeline(report);
 	kp_report_destroy(report);
+}
+
+void fuzz_check_report(struct kp_reader *reader, uint64_t launches)
+{
+	check_with(reader, launches, NULL);
+	check_with(reader, launches, "decode"); /* which the seeds have */
 }

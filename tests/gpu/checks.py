@@ -18,6 +18,7 @@ import ceiling_checks
 import compare
 import counter_checks
 import host_checks
+import timeline_checks
 from compare import median
 from report import Report
 from runner import Check, Skip, markdown, require, run_table
@@ -614,6 +615,7 @@ CHECKS = [
     Check("duty-totals-torch-graph", 600, duty_totals(torch_long(graph=True)),
           "the same, PyTorch in a CUDA graph"),
     *host_checks.rows(sample, record_with, need_torch, TORCH),
+    *timeline_checks.rows(sample, record_with, need_torch, TORCH),
     *counter_checks.CHECKS,
     *ceiling_checks.CHECKS,
     Check("traffic-alternating", 400, traffic_known([], 0.02),

@@ -16,7 +16,8 @@ struct ranked {
 /* Ranks the files, which must have been flushed; ends them. Aborts on any error. */
 static inline struct ranked rank_files(struct trace_file *files, size_t count, bool busy_shares)
 {
-	const struct kp_report_options options = {.threshold_pct = 30, .busy_shares = busy_shares};
+	const struct kp_report_options options = {
+		.threshold_pct = 30, .busy_shares = busy_shares, .timeline = true};
 	const char *paths[8];
 	struct ranked ranked;
 	size_t bad;

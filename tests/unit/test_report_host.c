@@ -362,9 +362,112 @@ static void test_report_host_absent(void **state)
 	ranked_end(&ranked);
 }
 
+static const struct kp_gap_part *part(const struct ranked *ranked, enum kp_gap_cause cause)
+{
+	return &ranked->report->timeline->idle[0].parts[cause];
+}
+
+/* What calls say of gaps: kernels of 500 ns, one cause after the other, 20 times over. */
+static void test_report_host_gaps(void **state)
+{
+	struct program program;
+	struct ranked ranked;
+	uint32_t k, id = 0;
+	uint64_t now = 1000000;
+
+	(void)state;
+	begin(&program);
+	k = config_of(&program, "k", 7, 1);
+	put_call(&program, call_of(0, 40, 7, 1));
+	put_record(&program, k, now, ++id, 0);
+	for (unsigned i = 0; i < 20; i++) {
+		uint64_t idle = now + 500;
+
+		put_call(&program, call_of(idle - 1500, 40, 7, 1)); /* in time: 3 µs is the GPU's */
+		now = idle + 3000;
+		put_record(&program, k, now, ++id, 0);
+		idle = now + 500;
+		put_call(&program, call_of(idle - 2000, 40, 7, 1)); /* in time, but late */
+		now = idle + 40000;
+		put_record(&program, k, now, ++id, 0);
+		idle = now + 500;
+		put_call(&program, call_of(idle - 500, 40, 7, 1));  /* under way when it ran dry */
+		put_call(&program, call_of(idle + 6000, 40, 7, 1)); /* and right behind that */
+		put_record(&program, k, idle + 2000, ++id, 0);
+		put_record(&program, k, idle + 9000, ++id, 0);
+		idle += 9500;
+		put_call(&program, call_of(idle + 400000, 40, 7, 1)); /* something else was done */
+		now = idle + 403000;
+		put_record(&program, k, now, ++id, 0);
+	}
+	ranked = finish(&program, 0, 0);
+	assert_int_equal(ranked.report->host.kernels_untied, 0);
+	assert_int_equal(part(&ranked, KP_GAP_OWN)->total_ns, 20 * 3000);
+	assert_int_equal(part(&ranked, KP_GAP_DEVICE)->total_ns, 20 * 40000);
+	assert_int_equal(part(&ranked, KP_GAP_LAUNCH)->total_ns, 20 * (2000 + 6500));
+	assert_int_equal(part(&ranked, KP_GAP_LAUNCH)->gaps, 40);
+	assert_int_equal(part(&ranked, KP_GAP_HOST)->total_ns, 20 * 403000);
+	for (unsigned i = 0; i < KP_GAP_CAUSE_COUNT; i++)
+		assert_int_equal(part(&ranked, (enum kp_gap_cause)i)->inferred_ns, 0);
+	assert_int_equal(part(&ranked, KP_GAP_UNKNOWN)->total_ns, 0);
+	assert_int_equal(ranked.report->timeline->idle[0].idle_ns,
+			 ranked.report->span_ns - ranked.report->busy_ns);
+	ranked_end(&ranked);
+}
+
+/* A kernel whose call is not known keeps what was inferred. */
+static void test_report_host_gaps_untied(void **state)
+{
+	struct program program;
+	struct ranked ranked;
+	uint32_t k;
+
+	(void)state;
+	begin(&program);
+	k = config_of(&program, "k", 7, 1);
+	put_call(&program, call_of(0, 40, 9, 3)); /* of another stream */
+	for (uint32_t i = 0; i < 50; i++)
+		put_record(&program, k, 5000 * i + 2000, i + 1, 0);
+	ranked = finish(&program, 0, 3);
+	assert_int_equal(ranked.report->host.kernels_tied, 0);
+	assert_int_equal(part(&ranked, KP_GAP_LAUNCH)->gaps, 49 - KP_GAP_REGULAR);
+	assert_int_equal(part(&ranked, KP_GAP_LAUNCH)->inferred_ns,
+			 part(&ranked, KP_GAP_LAUNCH)->total_ns);
+	ranked_end(&ranked);
+}
+
+/* An iteration's share is measured too, when the trace is read again. */
+static void test_report_host_gaps_of_iterations(void **state)
+{
+	const struct kp_iteration_row *row;
+	struct program program;
+	struct ranked ranked;
+	uint32_t k[2];
+
+	(void)state;
+	begin(&program);
+	k[0] = config_of(&program, "a", 7, 1);
+	k[1] = config_of(&program, "b", 7, 2);
+	for (uint32_t i = 0; i < 100; i++) {
+		put_call(&program, call_of(5000 * i, 40, 7, 1 + i % 2));
+		put_record(&program, k[i % 2], 5000 * i + 1500, i + 1, 0);
+	}
+	ranked = finish(&program, 0, 0);
+	assert_int_equal(ranked.report->timeline->iteration_count, 1);
+	row = &ranked.report->timeline->iterations[0];
+	assert_int_equal(row->kernels.max, 2);
+	assert_true(row->launch_bound);
+	assert_false(row->launch_inferred);
+	assert_true(fabs(row->launch_ns - 4500) < 1); /* of the two, the one within */
+	ranked_end(&ranked);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_report_host_gaps),
+		cmocka_unit_test(test_report_host_gaps_untied),
+		cmocka_unit_test(test_report_host_gaps_of_iterations),
 		cmocka_unit_test(test_report_host_times),
 		cmocka_unit_test(test_report_host_ties_every_node),
 		cmocka_unit_test(test_report_host_ties_a_long_queue),

@@ -1,0 +1,140 @@
+/*
+ * Activities in order; see activities.h.
+ *
+ * `pending` is sorted; `fresh` is what was added since the last settling, as a rule in order.
+ */
+#include "analyzers/activities.h"
+
+#include <stdlib.h>
+
+/* More than any sound trace has beyond a watermark: then the older half is visited early. */
+#define PENDING_MAX ((size_t)1 << 20)
+
+struct list {
+	struct kp_activity *items;
+	size_t count, capacity;
+};
+
+struct kp_activities {
+	struct list fresh, pending, spare;
+	bool fresh_sorted;
+};
+
+struct kp_activities *kp_activities_create(void)
+{
+	struct kp_activities *activities = calloc(1, sizeof(*activities));
+
+	if (activities)
+		activities->fresh_sorted = true;
+	return activities;
+}
+
+void kp_activities_destroy(struct kp_activities *activities)
+{
+	if (!activities)
+		return;
+	free(activities->fresh.items);
+	free(activities->pending.items);
+	free(activities->spare.items);
+	free(activities);
+}
+
+static enum kp_status reserve(struct list *list, size_t count)
+{
+	size_t capacity = list->capacity ? list->capacity : 64;
+	struct kp_activity *items;
+
+	if (count <= list->capacity)
+		return KP_OK;
+	while (capacity < count)
+		capacity *= 2;
+	items = realloc(list->items, capacity * sizeof(*items));
+	if (!items)
+		return KP_NO_MEMORY;
+	list->items = items;
+	list->capacity = capacity;
+	return KP_OK;
+}
+
+static int order(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int compare(const void *left, const void *right)
+{
+	const struct kp_activity *a = left, *b = right;
+	int result = order(a->start_ns, b->start_ns);
+
+	if (!result)
+		result = order(a->end_ns, b->end_ns);
+	if (!result)
+		result = order(a->row, b->row);
+	return result ? result : order(a->correlation, b->correlation);
+}
+
+enum kp_status kp_activities_add(struct kp_activities *activities, const struct kp_activity *item)
+{
+	struct list *fresh = &activities->fresh;
+
+	if (reserve(fresh, fresh->count + 1) != KP_OK)
+		return KP_NO_MEMORY;
+	if (fresh->count && compare(item, &fresh->items[fresh->count - 1]) < 0)
+		activities->fresh_sorted = false;
+	fresh->items[fresh->count++] = *item;
+	return KP_OK;
+}
+
+/* Takes the earliest of two sorted lists; NULL when both are used up. */
+static const struct kp_activity *take(const struct list *a, size_t *i, const struct list *b,
+				      size_t *j)
+{
+	if (*i == a->count)
+		return *j == b->count ? NULL : &b->items[(*j)++];
+	if (*j == b->count || compare(&a->items[*i], &b->items[*j]) <= 0)
+		return &a->items[(*i)++];
+	return &b->items[(*j)++];
+}
+
+/* Visits what starts before the watermark, of pending and fresh; the rest becomes pending. */
+static enum kp_status settle_before(struct kp_activities *activities, uint64_t watermark_ns,
+				    kp_activity_visit *visit, void *context)
+{
+	enum kp_status status = KP_OK;
+	const struct kp_activity *item;
+	struct list left = activities->spare;
+	size_t i = 0, j = 0;
+
+	if (reserve(&left, activities->pending.count + activities->fresh.count) != KP_OK)
+		return KP_NO_MEMORY;
+	left.count = 0;
+	activities->spare = left;
+	while (status == KP_OK &&
+	       (item = take(&activities->pending, &i, &activities->fresh, &j)) != NULL) {
+		if (item->start_ns >= watermark_ns)
+			left.items[left.count++] = *item;
+		else
+			status = visit(context, item);
+	}
+	activities->spare = activities->pending;
+	activities->pending = left;
+	activities->fresh.count = 0;
+	activities->fresh_sorted = true;
+	return status;
+}
+
+enum kp_status kp_activities_settle(struct kp_activities *activities, uint64_t watermark_ns,
+				    kp_activity_visit *visit, void *context)
+{
+	struct list *pending = &activities->pending;
+	enum kp_status status;
+
+	if (!activities->fresh_sorted)
+		qsort(activities->fresh.items, activities->fresh.count,
+		      sizeof(*activities->fresh.items), compare);
+	status = settle_before(activities, watermark_ns, visit, context);
+	if (status == KP_OK && pending->count > PENDING_MAX)
+		status = settle_before(activities, pending->items[pending->count / 2].start_ns + 1,
+				       visit, context);
+	return status;
+}

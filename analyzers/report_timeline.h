@@ -1,0 +1,26 @@
+/* What the building of a report calls of its timeline: private to report*.c. */
+#ifndef KP_ANALYZERS_REPORT_TIMELINE_H
+#define KP_ANALYZERS_REPORT_TIMELINE_H
+
+#include "analyzers/host_ties.h"
+#include "analyzers/report_build.h"
+
+/* Before reading; each batch, once its rows are known; after the last; a record and its call; all
+ * of it, when the totals stand; into the report, when the ranking stands; what others ran between
+ * the kernels of a process; exclusive times. Errors: KP_NO_MEMORY, the reader's. */
+enum kp_status kp_build_timeline_begin(struct kp_builder *builder);
+enum kp_status kp_build_timeline_event(struct kp_builder *builder, const struct kp_event *event);
+enum kp_status kp_build_timeline_flush(struct kp_builder *builder);
+enum kp_status kp_build_timeline_tied(struct kp_builder *builder, const struct kp_process *process,
+				      const struct kp_tie_record *record,
+				      const struct kp_host_call *call);
+enum kp_status kp_build_timeline_settle(struct kp_builder *builder);
+enum kp_status kp_build_timeline_put(struct kp_builder *builder);
+uint64_t kp_build_timeline_others(const struct kp_builder *builder, size_t process);
+uint64_t kp_build_timeline_row(const struct kp_builder *builder, uint32_t row);
+uint64_t kp_build_timeline_operator(const struct kp_builder *builder, size_t operator_index);
+/* report.c: an exclusive time's share of the span, percent. */
+double kp_build_alone_pct(const struct kp_builder *builder, uint64_t alone_ns);
+void kp_build_timeline_end(struct kp_builder *builder);
+
+#endif

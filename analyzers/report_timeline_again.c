@@ -1,0 +1,338 @@
+/* Iterations and phases: the trace read again, along what was found; see timeline_build.h. */
+#include "analyzers/timeline_build.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what there is to look at ---- */
+
+/* The numbers of the symbols of each use, one after another; first[use] is where they begin. */
+static enum kp_status sort_symbols(const struct kp_build_timeline *line, size_t **numbers,
+				   size_t **first)
+{
+	size_t count = line->symbol_keys.count;
+	size_t *at = calloc(line->use_count + 2, sizeof(*at));
+	size_t *sorted = malloc((count + 1) * sizeof(*sorted));
+
+	*numbers = sorted;
+	*first = at;
+	if (!at || !sorted)
+		return KP_NO_MEMORY;
+	for (unsigned pass = 0; pass < 2; pass++) {
+		for (uint32_t i = 0; i < count; i++) {
+			uint32_t key[2];
+			size_t length;
+
+			memcpy(key, kp_intern_bytes(&line->symbol_keys, i, &length), sizeof(key));
+			if (pass == 0)
+				at[key[0] + 2]++;
+			else
+				sorted[at[key[0] + 1]++] = i;
+		}
+		for (size_t use = 0; pass == 0 && use < line->use_count; use++)
+			at[use + 2] += at[use + 1];
+	}
+	return KP_OK;
+}
+
+static enum kp_status find_repetition(struct kp_build_timeline *line)
+{
+	size_t count = line->symbol_keys.count;
+	const struct kp_symbol **symbols = malloc((count + 1) * sizeof(struct kp_symbol *));
+	size_t *scratch = malloc((count + 1) * sizeof(*scratch));
+	size_t *numbers = NULL, *first = NULL;
+	enum kp_status status = symbols && scratch ? KP_OK : KP_NO_MEMORY;
+
+	if (status == KP_OK)
+		status = sort_symbols(line, &numbers, &first);
+	for (size_t i = 0; status == KP_OK && i < line->use_count; i++) {
+		struct kp_line_use *use = &line->uses[i];
+		size_t own = first[i + 1] - first[i];
+
+		for (size_t k = 0; k < own; k++)
+			symbols[k] = &line->symbols[numbers[first[i] + k]];
+		use->found =
+			kp_repetition_find(symbols, own, use->position, scratch, &use->repetition);
+		if (use->found)
+			use->anchor = (uint32_t)numbers[first[i] + use->repetition.anchor];
+	}
+	free(symbols);
+	free(scratch);
+	free(numbers);
+	free(first);
+	return status;
+}
+
+static enum kp_status watch_iterations(struct kp_build_timeline *line, struct kp_line_use *use,
+				       uint32_t period)
+{
+	use->iterations = calloc(1, sizeof(*use->iterations));
+	if (!use->iterations)
+		return KP_NO_MEMORY;
+	use->iterations->arena = line->arena;
+	use->iterations->period = period;
+	return KP_OK;
+}
+
+/* Makes a use ready for the second time; *any: there is something to look at. */
+static enum kp_status prepare(struct kp_builder *builder, size_t number, bool *any)
+{
+	struct kp_build_timeline *line = builder->timeline;
+	struct kp_line_use *use = &line->uses[number];
+	struct kp_line_process *process = &line->processes[builder->uses[number].process];
+	enum kp_status status = KP_OK;
+
+	use->position = use->window = 0;
+	use->newest_graph = 0;
+	if (use->found)
+		status = watch_iterations(line, use, use->repetition.period);
+	if (process->steps.count) {
+		use->steps.stretches = &process->steps;
+		status = watch_iterations(line, use, 0);
+	}
+	*any |= use->iterations != NULL;
+	for (unsigned i = 0; i < KP_PHASE_COUNT; i++) {
+		if (!process->phases[i].count)
+			continue;
+		use->phases[i].walk.stretches = &process->phases[i];
+		*any = true;
+	}
+	return status;
+}
+
+/* ---- along the trace ---- */
+
+/* The next border of a walk; UINT64_MAX: none is left. */
+static uint64_t next_border(const struct kp_line_walk *walk)
+{
+	if (!walk->stretches || walk->next == walk->stretches->count)
+		return UINT64_MAX;
+	return walk->inside ? walk->stretches->items[walk->next].end_ns
+			    : walk->stretches->items[walk->next].begin_ns;
+}
+
+/* Crosses the next border. */
+static void cross(struct kp_line_walk *walk)
+{
+	walk->next += walk->inside;
+	walk->inside = !walk->inside;
+}
+
+static struct kp_iteration_mark mark_at(const struct kp_line_gpu *gpu,
+					const struct kp_line_use *use, uint64_t at_ns)
+{
+	return (struct kp_iteration_mark){
+		.at_ns = at_ns,
+		.busy_ns = kp_gaps_busy_until(&gpu->gaps, at_ns),
+		.kernels = use->position,
+		.eager_gaps = use->eager_gaps,
+		.eager_ns = use->eager_ns,
+		.launch_gaps = use->launch_gaps,
+		.launch_ns = use->launch_ns,
+	};
+}
+
+/* All of a use's borders up to an instant, of iterations that are ranges. */
+static enum kp_status cross_steps(const struct kp_line_gpu *gpu, struct kp_line_use *use,
+				  uint64_t until_ns)
+{
+	enum kp_status status = KP_OK;
+	uint64_t at_ns;
+
+	while (status == KP_OK && (at_ns = next_border(&use->steps)) <= until_ns &&
+	       at_ns != UINT64_MAX) {
+		struct kp_iteration_mark mark = mark_at(gpu, use, at_ns);
+
+		if (use->steps.inside)
+			status = kp_iterations_end(use->iterations, &mark);
+		else
+			kp_iterations_begin(use->iterations, &mark);
+		cross(&use->steps);
+		use->at_border = true;
+	}
+	return status;
+}
+
+static void cross_phase(const struct kp_line_gpu *gpu, struct kp_line_phase *phase,
+			uint64_t until_ns)
+{
+	uint64_t at_ns;
+
+	while ((at_ns = next_border(&phase->walk)) <= until_ns && at_ns != UINT64_MAX) {
+		uint64_t busy_ns = kp_gaps_busy_until(&gpu->gaps, at_ns);
+
+		if (phase->walk.inside) {
+			phase->busy_ns +=
+				busy_ns > phase->busy_begin_ns ? busy_ns - phase->busy_begin_ns : 0;
+			phase->wall_ns += at_ns - phase->begin_ns;
+		}
+		phase->busy_begin_ns = busy_ns;
+		phase->begin_ns = at_ns;
+		cross(&phase->walk);
+	}
+}
+
+/* All borders of the GPU's uses up to an instant. */
+static enum kp_status cross_borders(struct kp_builder *builder, size_t number, uint64_t until_ns)
+{
+	struct kp_build_timeline *line = builder->timeline;
+	struct kp_line_gpu *gpu = &line->gpus[number];
+	enum kp_status status = KP_OK;
+	uint64_t next_ns = UINT64_MAX;
+
+	for (size_t i = 0; status == KP_OK && i < line->use_count; i++) {
+		struct kp_line_use *use = &line->uses[i];
+		uint64_t at_ns;
+
+		if (builder->uses[i].gpu != number)
+			continue;
+		status = cross_steps(gpu, use, until_ns);
+		at_ns = next_border(&use->steps);
+		next_ns = at_ns < next_ns ? at_ns : next_ns;
+		for (unsigned k = 0; k < KP_PHASE_COUNT; k++) {
+			cross_phase(gpu, &use->phases[k], until_ns);
+			at_ns = next_border(&use->phases[k].walk);
+			next_ns = at_ns < next_ns ? at_ns : next_ns;
+		}
+	}
+	gpu->border_ns = next_ns;
+	return status;
+}
+
+static void add_gap(struct kp_line_use *use, const struct kp_gap *gap)
+{
+	uint64_t rest_ns = gap->end_ns - gap->begin_ns - gap->memory_ns;
+
+	if (!gap->closable || use->at_border)
+		return;
+	use->eager_gaps++;
+	use->eager_ns += rest_ns;
+	if (gap->cause == KP_GAP_LAUNCH) {
+		use->launch_gaps++;
+		use->launch_ns += rest_ns;
+		use->launch_inferred_ns += gap->inferred ? rest_ns : 0;
+	}
+}
+
+/* Where an iteration begins with a kernel: ends the one before. */
+static enum kp_status step(const struct kp_line_gpu *gpu, struct kp_line_use *use,
+			   const struct kp_activity *kernel, const struct kp_gap *gap)
+{
+	struct kp_iteration_mark mark = mark_at(gpu, use, kernel->start_ns);
+	enum kp_status status = kp_iterations_end(use->iterations, &mark);
+
+	if (gap)
+		add_gap(use, gap);
+	mark = mark_at(gpu, use, kernel->start_ns);
+	kp_iterations_begin(use->iterations, &mark);
+	return status;
+}
+
+struct visit {
+	struct kp_builder *builder;
+	size_t number; /* of the GPU */
+};
+
+static enum kp_status visit(void *context, const struct kp_activity *item)
+{
+	struct visit *at = context;
+	struct kp_build_timeline *line = at->builder->timeline;
+	struct kp_line_gpu *gpu = &line->gpus[at->number];
+	struct kp_line_use *use = &line->uses[item->use];
+	enum kp_status status = KP_OK;
+	struct kp_symbol *graph;
+	struct kp_gap gap;
+	bool any, begins;
+
+	if (item->kind == KP_ACTIVITY_MEMORY) {
+		kp_gaps_memory(&gpu->gaps, item);
+		return KP_OK;
+	}
+	if (item->start_ns >= gpu->border_ns)
+		status = cross_borders(at->builder, at->number, item->start_ns);
+	any = kp_gaps_reach(&gpu->gaps, item, kp_line_window(at->builder, item), !use->position,
+			    &gap);
+	if (any)
+		kp_gap_calls_recall(&gpu->verdicts, gpu->gaps.gaps - 1, &gap);
+	if (any && use->iterations)
+		kp_iterations_gap(use->iterations, &gap);
+	graph = kp_line_graph_begin(line, use, item);
+	begins =
+		use->found && (item->symbol == use->anchor || graph == &line->symbols[use->anchor]);
+	if (status == KP_OK && begins)
+		status = step(gpu, use, item, any ? &gap : NULL);
+	else if (any)
+		add_gap(use, &gap);
+	use->at_border = false;
+	use->position++;
+	for (unsigned k = 0; k < KP_PHASE_COUNT; k++)
+		use->phases[k].kernels += use->phases[k].walk.inside;
+	return status == KP_OK ? kp_gaps_run(&gpu->gaps, item) : status;
+}
+
+static enum kp_status settle(struct kp_builder *builder, uint64_t watermark_ns)
+{
+	struct kp_build_timeline *line = builder->timeline;
+	enum kp_status status = KP_OK;
+
+	for (size_t i = 0; status == KP_OK && i < line->gpu_count; i++) {
+		struct visit context = {builder, i};
+
+		status = kp_activities_settle(line->gpus[i].activities, watermark_ns, visit,
+					      &context);
+	}
+	return status;
+}
+
+static enum kp_status read_again(struct kp_builder *builder)
+{
+	struct kp_event event;
+	enum kp_status status;
+
+	kp_reader_rewind(builder->reader);
+	while ((status = kp_reader_next(builder->reader, &event)) == KP_OK) {
+		status = kp_line_add(builder, &event);
+		if (status == KP_OK)
+			status = settle(builder, event.watermark_ns);
+		if (status != KP_OK)
+			return status;
+	}
+	if (status == KP_END)
+		status = settle(builder, UINT64_MAX);
+	for (size_t i = 0; status == KP_OK && i < builder->timeline->gpu_count; i++)
+		status = cross_borders(builder, i, KP_TIME_MAX_NS);
+	return status;
+}
+
+/* Keeps what the first reading found out, and begins the timelines anew. */
+static enum kp_status restart(struct kp_build_timeline *line)
+{
+	enum kp_status status = KP_OK;
+
+	for (size_t i = 0; status == KP_OK && i < line->gpu_count; i++) {
+		line->gpus[i].first = line->gpus[i].gaps;
+		status = kp_line_restart(line, &line->gpus[i]);
+	}
+	return status;
+}
+
+enum kp_status kp_line_again(struct kp_builder *builder)
+{
+	struct kp_build_timeline *line = builder->timeline;
+	size_t processes = kp_reader_process_count(builder->reader);
+	enum kp_status status = KP_OK;
+	bool any = false;
+
+	for (size_t i = 0; i < processes; i++) {
+		kp_stretches_part(&line->processes[i].steps);
+		for (unsigned k = 0; k < KP_PHASE_COUNT; k++)
+			kp_stretches_join(&line->processes[i].phases[k]);
+	}
+	if (!builder->report->options.iterations)
+		status = find_repetition(line);
+	for (size_t i = 0; status == KP_OK && i < line->use_count; i++)
+		status = prepare(builder, i, &any);
+	if (status == KP_OK)
+		status = restart(line);
+	return status == KP_OK && any ? read_again(builder) : status;
+}

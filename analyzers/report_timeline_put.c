@@ -1,0 +1,186 @@
+/* The timeline's results, into the report's arena; see timeline.h and timeline_build.h. */
+#include "analyzers/timeline_build.h"
+
+#include <string.h>
+
+/* What a graph leaves between two small kernels where this trace has none: as seen on an H200 under
+ * CUPTI (docs/results). */
+#define NODE_LOW_NS 400
+#define NODE_HIGH_NS 1000
+/* So many gaps within graphs say what they are. */
+#define NODE_GAPS_ENOUGH 100
+
+/* The short name of a kernel by its row's number; NULL: none. */
+static const char *name_of(const struct kp_builder *builder, uint32_t row)
+{
+	const struct kp_report *report = builder->report;
+
+	for (size_t i = 0; row < builder->row_count && i < report->kernel_count; i++)
+		if (report->kernels[i].mangled == builder->rows[row].mangled.bytes)
+			return report->kernels[i].shortened;
+	return NULL;
+}
+
+/* What was not looked at as a whole, at the borders of windows, or lies out of order. */
+static void put_rest(struct kp_idle_row *row, const struct kp_gpu_row *gpu)
+{
+	uint64_t idle_ns = gpu->span_ns > gpu->busy_ns ? gpu->span_ns - gpu->busy_ns : 0;
+
+	for (unsigned i = 0; i < KP_GAP_CAUSE_COUNT; i++)
+		row->idle_ns += row->parts[i].total_ns;
+	if (row->idle_ns >= idle_ns)
+		return;
+	row->parts[KP_GAP_EDGE].gaps++;
+	row->parts[KP_GAP_EDGE].total_ns += idle_ns - row->idle_ns;
+	row->idle_ns = idle_ns;
+}
+
+static void put_idle(const struct kp_builder *builder, size_t number, struct kp_idle_row *row)
+{
+	const struct kp_line_gpu *gpu = &builder->timeline->gpus[number];
+	const struct kp_gaps *gaps = &gpu->first;
+
+	for (unsigned i = 0; i < KP_GAP_CAUSE_COUNT; i++)
+		row->parts[i] = gaps->parts[i];
+	put_rest(row, &builder->report->gpus[number]);
+	row->gaps = gaps->gaps;
+	for (size_t i = 0; i < KP_GAP_BIN_COUNT; i++) {
+		row->bins[i].gaps = gaps->bins[i].gaps;
+		row->bins[i].total_ns = gaps->bins[i].total_ns;
+	}
+	row->node_gaps = gaps->node_gaps.count;
+	row->node_gap_median_ns = kp_durations_result(&gaps->node_gaps).median_ns;
+	for (size_t i = 0; i < gaps->longest_count; i++) {
+		const struct kp_gap *gap = &gaps->longest[i];
+		uint64_t length_ns = gap->end_ns - gap->begin_ns;
+		bool memory = gap->memory_ns > length_ns - gap->memory_ns;
+
+		row->longest[i] = (struct kp_gap_long){
+			.at_ns = gap->begin_ns,
+			.length_ns = length_ns,
+			.cause = memory ? KP_GAP_MEMORY : gap->cause,
+			.inferred = !memory && gap->inferred,
+			.before = name_of(builder, gap->before),
+			.behind = name_of(builder, gap->behind),
+		};
+	}
+	row->longest_count = gaps->longest_count;
+	row->faults = gpu->faults;
+}
+
+static void put_node_gap(const struct kp_line_gpu *gpu, struct kp_graph_gain *gain)
+{
+	const struct kp_duration_tally *nodes = &gpu->first.node_gaps;
+
+	gain->node_measured = nodes->count >= NODE_GAPS_ENOUGH;
+	gain->node_low_ns = NODE_LOW_NS;
+	gain->node_high_ns = NODE_HIGH_NS;
+	if (gain->node_measured) {
+		gain->node_low_ns = kp_durations_quantile(nodes, 0.25);
+		gain->node_high_ns = kp_durations_quantile(nodes, 0.75);
+	}
+}
+
+/* The row number of the kernel that a symbol stands for; UINT32_MAX: a graph. */
+static uint32_t row_of(const struct kp_build_timeline *line, uint32_t symbol)
+{
+	uint32_t key[2];
+	size_t length;
+
+	memcpy(key, kp_intern_bytes(&line->symbol_keys, symbol, &length), sizeof(key));
+	return key[1];
+}
+
+static enum kp_status put_iterations(const struct kp_builder *builder, size_t number,
+				     struct kp_iteration_row *row)
+{
+	const struct kp_build_timeline *line = builder->timeline;
+	const struct kp_line_use *use = &line->uses[number];
+
+	row->gpu = builder->uses[number].gpu;
+	row->process = kp_reader_process(builder->reader, builder->uses[number].process);
+	row->by_range = use->steps.stretches != NULL;
+	row->launch_inferred = use->launch_inferred_ns * 2 > use->launch_ns || !use->launch_ns;
+	if (row->by_range)
+		row->anchor = builder->report->options.iterations;
+	else
+		row->anchor = name_of(builder, row_of(line, use->anchor));
+	put_node_gap(&line->gpus[row->gpu], &row->gain);
+	return kp_iterations_finish(use->iterations, row);
+}
+
+static void put_phases(const struct kp_builder *builder, size_t number, struct kp_timeline *out,
+		       struct kp_phase_row *rows)
+{
+	const struct kp_line_use *use = &builder->timeline->uses[number];
+	uint32_t process = builder->uses[number].process;
+
+	for (unsigned i = 0; i < KP_PHASE_COUNT; i++) {
+		const struct kp_line_phase *phase = &use->phases[i];
+
+		if (!phase->walk.stretches)
+			continue;
+		rows[out->phase_count++] = (struct kp_phase_row){
+			.name = kp_phase_names[i],
+			.gpu = builder->uses[number].gpu,
+			.process = kp_reader_process(builder->reader, process),
+			.ranges = builder->timeline->processes[process].phase_ranges[i],
+			.wall_ns = phase->wall_ns,
+			.kernels = phase->kernels,
+			.busy_ns = phase->busy_ns,
+		};
+	}
+}
+
+static enum kp_status put_uses(const struct kp_builder *builder, struct kp_timeline *out)
+{
+	const struct kp_build_timeline *line = builder->timeline;
+	struct kp_arena *arena = builder->report->arena;
+	size_t steps = 0, phases = 0;
+	struct kp_iteration_row *iterations;
+	struct kp_phase_row *rows;
+	enum kp_status status = KP_OK;
+
+	for (size_t i = 0; i < line->use_count; i++) {
+		steps += line->uses[i].iterations != NULL;
+		for (unsigned k = 0; k < KP_PHASE_COUNT; k++)
+			phases += line->uses[i].phases[k].walk.stretches != NULL;
+	}
+	iterations = kp_arena_alloc(arena, (steps + 1) * sizeof(*iterations));
+	rows = kp_arena_alloc(arena, (phases + 1) * sizeof(*rows));
+	if (!iterations || !rows)
+		return KP_NO_MEMORY;
+	for (size_t i = 0; status == KP_OK && i < line->use_count; i++) {
+		if (line->uses[i].iterations)
+			status = put_iterations(builder, i, &iterations[out->iteration_count++]);
+		put_phases(builder, i, out, rows);
+	}
+	out->iterations = iterations;
+	out->phases = rows;
+	return status;
+}
+
+enum kp_status kp_build_timeline_put(struct kp_builder *builder)
+{
+	struct kp_report *report = builder->report;
+	size_t processes = kp_reader_process_count(builder->reader);
+	struct kp_timeline *out;
+	struct kp_idle_row *idle;
+
+	if (!builder->timeline)
+		return KP_OK;
+	out = kp_arena_alloc(report->arena, sizeof(*out));
+	idle = kp_arena_alloc(report->arena, (report->gpu_count + 1) * sizeof(*idle));
+	if (!out || !idle)
+		return KP_NO_MEMORY;
+	for (size_t i = 0; i < report->gpu_count; i++)
+		put_idle(builder, i, &idle[i]);
+	out->idle = idle;
+	out->range = report->options.iterations;
+	for (size_t i = 0; i < processes; i++) {
+		out->ranges_found += builder->timeline->processes[i].step_ranges;
+		out->ranges_left_out += builder->timeline->processes[i].steps.left_out;
+	}
+	report->timeline = out;
+	return put_uses(builder, out);
+}

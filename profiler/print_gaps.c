@@ -1,0 +1,125 @@
+/* What each GPU waited for, in detail: as tables of the text report, and as CSV; see print.h. */
+#include <inttypes.h>
+
+#include "profiler/humanise.h"
+#include "profiler/print_timeline.h"
+#include "profiler/style.h"
+#include "profiler/text.h"
+
+#define DIGITS 4
+#define MAX_GPUS 16
+
+static void print_title(FILE *file, const struct kp_view *view, const char *title)
+{
+	kp_style_begin(file, view->colors, KP_STYLE_TITLE);
+	fputs(title, file);
+	kp_style_end(file, view->colors, KP_STYLE_TITLE);
+	fputc('\n', file);
+}
+
+/* Right-aligned by columns, not by bytes. */
+static void cell(FILE *file, struct kp_human value, size_t width)
+{
+	size_t taken = kp_text_columns(value.text);
+
+	fprintf(file, "%*s%s ", taken < width ? (int)(width - taken) : 0, "", value.text);
+}
+
+static double percent_of(uint64_t part, uint64_t whole)
+{
+	return whole ? 100 * (double)part / (double)whole : 0;
+}
+
+static void print_causes(FILE *file, const struct kp_idle_row *row, const struct kp_view *view)
+{
+	print_title(file, view, " Share    Total     Gaps Cause of idle time");
+	for (unsigned i = 0; i < KP_GAP_CAUSE_COUNT; i++) {
+		const struct kp_gap_part *part = &row->parts[i];
+
+		if (!part->total_ns)
+			continue;
+		cell(file, kp_human_percent(percent_of(part->total_ns, row->idle_ns)), 6);
+		cell(file, kp_human_duration((double)part->total_ns, DIGITS), 8);
+		fprintf(file, "%8" PRIu64 " %s%s\n", part->gaps, kp_gap_words[i],
+			part->inferred_ns == 0                ? ""
+			: part->inferred_ns == part->total_ns ? " (inferred)"
+							      : " (partly inferred)");
+	}
+}
+
+static void print_lengths(FILE *file, const struct kp_idle_row *row, const struct kp_view *view)
+{
+	print_title(file, view, " Share    Total     Gaps Length of a gap");
+	for (unsigned i = 0; i < KP_GAP_BIN_COUNT; i++) {
+		if (!row->bins[i].gaps)
+			continue;
+		cell(file, kp_human_percent(percent_of(row->bins[i].total_ns, row->idle_ns)), 6);
+		cell(file, kp_human_duration((double)row->bins[i].total_ns, DIGITS), 8);
+		fprintf(file, "%8" PRIu64 " ", row->bins[i].gaps);
+		if (i < KP_GAP_BIN_COUNT - 1)
+			fprintf(file, "below %s\n",
+				kp_human_duration((double)kp_gap_bins_ns[i], 3).text);
+		else
+			fprintf(file, "%s and longer\n",
+				kp_human_duration((double)kp_gap_bins_ns[i - 1], 3).text);
+	}
+	if (row->node_gaps > 0)
+		fprintf(file, "Between kernels of one graph launch: median %s, %s gaps\n",
+			kp_human_duration(row->node_gap_median_ns, DIGITS).text,
+			kp_human_count(row->node_gaps).text);
+}
+
+static void print_longest(FILE *file, const struct kp_report *report, size_t gpu,
+			  const struct kp_view *view)
+{
+	const struct kp_idle_row *row = &report->timeline->idle[gpu];
+
+	print_title(file, view, "  Length       At Longest gaps: cause, kernels before and behind");
+	for (size_t i = 0; i < row->longest_count; i++) {
+		const struct kp_gap_long *gap = &row->longest[i];
+		uint64_t from_ns = report->gpus[gpu].first_ns;
+		size_t half = view->width > 60 ? (view->width - 26) / 2 : 20;
+
+		cell(file, kp_human_duration((double)gap->length_ns, DIGITS), 8);
+		cell(file,
+		     kp_human_duration(gap->at_ns > from_ns ? (double)(gap->at_ns - from_ns) : 0,
+				       DIGITS),
+		     8);
+		fprintf(file, "%s%s\n%18s", kp_gap_words[gap->cause],
+			gap->inferred ? " (inferred)" : "", "");
+		kp_text_fit(file, gap->before ? gap->before : "(begin)", half);
+		fputs(" … ", file);
+		kp_text_fit(file, gap->behind ? gap->behind : "(end)", half);
+		fputc('\n', file);
+	}
+}
+
+void kp_print_gaps(FILE *file, const struct kp_report *report, const struct kp_view *view)
+{
+	for (size_t i = 0; i < report->gpu_count && i < MAX_GPUS; i++) {
+		const struct kp_idle_row *row = &report->timeline->idle[i];
+
+		fprintf(file, "\nGPU %zu: idle %s of %s, %s gaps\n", i,
+			kp_human_duration((double)row->idle_ns, DIGITS).text,
+			kp_human_duration((double)report->gpus[i].span_ns, DIGITS).text,
+			kp_human_count(row->gaps).text);
+		print_causes(file, row, view);
+		print_lengths(file, row, view);
+		print_longest(file, report, i, view);
+	}
+	if (report->gpu_count > MAX_GPUS)
+		fprintf(file, "\nand %zu more GPUs: --format yaml has all\n",
+			report->gpu_count - MAX_GPUS);
+}
+
+void kp_print_gaps_csv(FILE *file, const struct kp_report *report)
+{
+	fputs("gpu,cause,total_ns,inferred_ns,gaps\r\n", file);
+	for (size_t i = 0; report->timeline && i < report->gpu_count; i++)
+		for (unsigned k = 0; k < KP_GAP_CAUSE_COUNT; k++) {
+			const struct kp_gap_part *part = &report->timeline->idle[i].parts[k];
+
+			fprintf(file, "%zu,%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\r\n", i,
+				kp_gap_keys[k], part->total_ns, part->inferred_ns, part->gaps);
+		}
+}

@@ -1,0 +1,157 @@
+/* Iterations in detail: as tables of the text report, and as CSV; see print.h. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "analyzers/iterations.h"
+#include "profiler/fields.h"
+#include "profiler/humanise.h"
+#include "profiler/print_timeline.h"
+#include "profiler/style.h"
+#include "profiler/text.h"
+
+#define DIGITS 4
+#define MAX_ROWS 16
+
+static void cell(FILE *file, struct kp_human value, size_t width)
+{
+	size_t taken = kp_text_columns(value.text);
+
+	fprintf(file, "%*s%s ", taken < width ? (int)(width - taken) : 0, "", value.text);
+}
+
+static void print_spread(FILE *file, const struct kp_spread *spread, const char *what)
+{
+	cell(file, kp_human_duration((double)spread->min, DIGITS), 8);
+	cell(file, kp_human_duration(spread->p5, DIGITS), 8);
+	cell(file, kp_human_duration(spread->median, DIGITS), 8);
+	cell(file, kp_human_duration(spread->p95, DIGITS), 8);
+	cell(file, kp_human_duration((double)spread->max, DIGITS), 8);
+	fprintf(file, "%s\n", what);
+}
+
+static void print_spreads(FILE *file, const struct kp_iteration_row *row,
+			  const struct kp_view *view)
+{
+	kp_style_begin(file, view->colors, KP_STYLE_TITLE);
+	fputs("     Min       5%   Median      95%      Max Of an iteration", file);
+	kp_style_end(file, view->colors, KP_STYLE_TITLE);
+	fputc('\n', file);
+	print_spread(file, &row->wall, "whole");
+	print_spread(file, &row->busy, "GPU busy");
+	fprintf(file, "%8" PRIu64 " %8.0f %8.0f %8.0f %8" PRIu64 " launches\n", row->kernels.min,
+		row->kernels.p5, row->kernels.median, row->kernels.p95, row->kernels.max);
+}
+
+/* Which took long, and what grew: kernels, or a gap. */
+static void print_outliers(FILE *file, const struct kp_report *report,
+			   const struct kp_iteration_row *row)
+{
+	uint64_t from_ns = report->gpus[row->gpu].first_ns;
+
+	if (row->outlier_count == 0) {
+		fprintf(file, "None took %.1f times the median or longer.\n", KP_OUTLIER_RATIO);
+		return;
+	}
+	fprintf(file, "%s took %.1f times the median or longer, longest first:\n",
+		kp_human_count(row->outlier_count).text, KP_OUTLIER_RATIO);
+	for (size_t i = 0; i < row->outliers_shown; i++) {
+		const struct kp_iteration_outlier *outlier = &row->outliers[i];
+		double more_ns = (double)outlier->wall_ns - row->wall.median;
+		double busy_ns = (double)outlier->busy_ns - row->busy.median;
+		double idle_ns = more_ns - busy_ns;
+
+		fprintf(file, "  no. %" PRIu64 " at %s: %s, %s more: %s", outlier->number,
+			kp_human_duration(outlier->begin_ns > from_ns
+						  ? (double)(outlier->begin_ns - from_ns)
+						  : 0,
+					  DIGITS)
+				.text,
+			kp_human_duration((double)outlier->wall_ns, DIGITS).text,
+			kp_human_duration(more_ns, 3).text,
+			busy_ns > idle_ns ? "kernels" : "idle time");
+		fprintf(file, "; longest gap %s (%s)\n",
+			kp_human_duration((double)outlier->longest_gap_ns, 3).text,
+			kp_gap_words[outlier->longest_gap_cause]);
+	}
+}
+
+static void print_row(FILE *file, const struct kp_report *report,
+		      const struct kp_iteration_row *row, const struct kp_view *view)
+{
+	char begins[64] = "the launch of a CUDA graph";
+
+	if (row->anchor)
+		kp_text_visible(begins, sizeof begins, row->anchor, strlen(row->anchor));
+	fprintf(file, "\nGPU %zu: %s iterations", row->gpu, kp_human_count(row->count).text);
+	if (row->by_range)
+		fprintf(file, ", NVTX ranges «%s» (launches by the time they start)\n", begins);
+	else
+		fprintf(file, " by repetition, each begins with %s\n", begins);
+	if (row->warmup > 0)
+		fprintf(file,
+			"%s before them left out as warm-up: longer than %.2f times the "
+			"median\n",
+			kp_human_count(row->warmup).text, KP_WARMUP_RATIO);
+	if (row->irregular > 0)
+		fprintf(file, "%s stretches with more or fewer launches are not counted\n",
+			kp_human_count(row->irregular).text);
+	if (row->count == 0)
+		return;
+	print_spreads(file, row, view);
+	print_outliers(file, report, row);
+}
+
+void kp_print_iterations(FILE *file, const struct kp_report *report, const struct kp_view *view)
+{
+	const struct kp_timeline *timeline = report->timeline;
+
+	if (timeline->iteration_count == 0 && timeline->range)
+		fprintf(file, "\nIterations: no NVTX range of that name is in the trace.\n");
+	else if (timeline->iteration_count == 0)
+		fprintf(file, "\nIterations: no repetition found.\n");
+	if (timeline->ranges_left_out > 0)
+		fprintf(file, "\n%s ranges overlap with another of the name, and are left out.\n",
+			kp_human_count(timeline->ranges_left_out).text);
+	for (size_t i = 0; i < timeline->iteration_count && i < MAX_ROWS; i++)
+		print_row(file, report, &timeline->iterations[i], view);
+	if (timeline->iteration_count > MAX_ROWS)
+		fprintf(file, "\nand those of %zu more: --format yaml has all\n",
+			timeline->iteration_count - MAX_ROWS);
+}
+
+static void csv_spread(FILE *file, const struct kp_spread *spread)
+{
+	fprintf(file, ",%" PRIu64 ",%.0f,%.0f,%.0f,%" PRIu64, spread->min, spread->p5,
+		spread->median, spread->p95, spread->max);
+}
+
+enum kp_status kp_print_iterations_csv(FILE *file, const struct kp_report *report)
+{
+	const struct kp_timeline *timeline = report->timeline;
+	enum kp_status status = KP_OK;
+
+	fputs("gpu,process,found_by,begins_with,count,warmup,irregular", file);
+#define HEADER(of)                                                                                 \
+	"," of "_min"                                                                              \
+	"," of "_p5"                                                                               \
+	"," of "_median"                                                                           \
+	"," of "_p95"                                                                              \
+	"," of "_max"
+	fputs(HEADER("wall_ns") HEADER("busy_ns") HEADER("launches"), file);
+#undef HEADER
+	fputs(",outliers\r\n", file);
+	for (size_t i = 0; timeline && status == KP_OK && i < timeline->iteration_count; i++) {
+		const struct kp_iteration_row *row = &timeline->iterations[i];
+
+		fprintf(file, "%zu,%" PRIu32 ",%s,", row->gpu, row->process->index,
+			row->by_range ? "range" : "repetition");
+		status = kp_fields_csv_text(file, row->anchor ? row->anchor : "");
+		fprintf(file, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, row->count, row->warmup,
+			row->irregular);
+		csv_spread(file, &row->wall);
+		csv_spread(file, &row->busy);
+		csv_spread(file, &row->kernels);
+		fprintf(file, ",%" PRIu64 "\r\n", row->outlier_count);
+	}
+	return status;
+}
