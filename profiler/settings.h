@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 /* Values of the choices, in the order of their names in commands.c. */
-enum kp_by { KP_BY_OPERATOR, KP_BY_KERNEL, KP_BY_PROCESS };
+enum kp_by { KP_BY_OPERATOR, KP_BY_KERNEL, KP_BY_PROCESS, KP_BY_VARIANT };
 enum kp_names { KP_NAMES_SHORT, KP_NAMES_FULL, KP_NAMES_MANGLED };
 enum kp_color { KP_COLOR_AUTO, KP_COLOR_ALWAYS, KP_COLOR_NEVER };
 enum kp_switch { KP_SWITCH_ON, KP_SWITCH_OFF };
@@ -19,15 +19,16 @@ enum kp_capture { KP_CAPTURE_NONE, KP_CAPTURE_CUDA_PROFILER };
 struct kp_settings {
 	bool help, version;
 	bool quiet;
-	int redact, clocks;   /* enum kp_switch */
-	const char *output;   /* -o: the trace of run and record, the report of report and info */
-	const char *report;   /* --report: NULL: none */
-	int format;           /* enum kp_format; -1: by the output's extension */
-	int by, names, color; /* enum kp_by, kp_names, kp_color */
-	bool shares;          /* show all three shares */
-	bool roofline;        /* draw it */
-	double threshold_pct; /* of kernel time */
-	uint64_t top;         /* rows at each level; 0: all */
+	int redact, clocks;    /* enum kp_switch */
+	const char *output;    /* -o: the trace of run and record, the report of report and info */
+	const char *report;    /* --report: NULL: none */
+	int format;            /* enum kp_format; -1: by the output's extension */
+	int by, names, color;  /* enum kp_by, kp_names, kp_color */
+	bool shares;           /* show all three shares */
+	bool roofline;         /* draw it */
+	const char *operators; /* file of rules; NULL: none */
+	double threshold_pct;  /* of kernel time */
+	uint64_t top;          /* rows at each level; 0: all */
 	double delay_s, duration_s;         /* 0: none */
 	bool host;                          /* time the calls that launch */
 	double duty_pct;                    /* of the time; 0: all of it */
