@@ -1,230 +1,69 @@
-/* Matching kernels against operator rules; see operators.h. */
+/* Labels of kernels, from the rules that fit; see operators.h. */
 #include "analyzers/operators.h"
 
-#include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyzers/operators_rules.h"
-#include "analyzers/signature.h"
 
-/* Scopes, identifiers and words beyond these numbers are not looked at. */
-#define SCOPES_MAX 32
-#define WORDS_MAX 64
-#define IDENTIFIERS_MAX 4096
-
-/* What rules ask about a kernel. */
-struct subject {
-	struct kp_span name;
-	struct kp_span scopes[SCOPES_MAX];
-	size_t scope_count;
-	struct kp_span words[WORDS_MAX];
-	size_t word_count;
-	struct kp_span *identifiers; /* of the template arguments */
-	size_t identifier_count;
-};
-
-static char lower(char c)
+static bool same_text(const char *a, const char *b)
 {
-	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+	return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-static bool is_letter(char c)
+size_t kp_variant_find(const struct kp_operators *operators, size_t operator_index,
+		       const char *name)
 {
-	return (lower(c) >= 'a' && lower(c) <= 'z') || c == '_';
+	size_t i = 0;
+
+	while (i < operators->variant_count &&
+	       (operators->variants[i].operator_index != operator_index ||
+		!same_text(operators->variants[i].name, name)))
+		i++;
+	return i;
 }
 
-static bool is_digit(char c)
+bool kp_classes_hold(const struct kp_operators *operators, const struct kp_class_list *list,
+		     const struct kp_label *label)
 {
-	return c >= '0' && c <= '9';
-}
+	const struct kp_variant *variant = &operators->variants[label->variant];
 
-static bool is_upper(char c)
-{
-	return c >= 'A' && c <= 'Z';
-}
+	for (size_t i = 0; i < list->count; i++) {
+		const struct kp_label_class *item = &list->items[i];
 
-/* Whether all of `text` matches `pattern` («*» is any run of characters), ignoring case. */
-static bool matches(struct kp_span pattern, struct kp_span text)
-{
-	const char *star = NULL, *retry = NULL;
-
-	while (text.begin < text.end) {
-		if (pattern.begin < pattern.end && *pattern.begin == '*') {
-			star = ++pattern.begin;
-			retry = text.begin;
-		} else if (pattern.begin < pattern.end &&
-			   lower(*pattern.begin) == lower(*text.begin)) {
-			pattern.begin++;
-			text.begin++;
-		} else if (star) {
-			pattern.begin = star;
-			text.begin = ++retry;
-		} else {
-			return false;
-		}
-	}
-	while (pattern.begin < pattern.end && *pattern.begin == '*')
-		pattern.begin++;
-	return pattern.begin == pattern.end;
-}
-
-static struct kp_span whole(const char *text)
-{
-	return (struct kp_span){text, text + strlen(text)};
-}
-
-static bool any_matches(const char *pattern, const struct kp_span *texts, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		if (matches(whole(pattern), texts[i]))
+		if (item->operator_index == variant->operator_index &&
+		    (!item->variant || same_text(item->variant, variant->name)))
 			return true;
 	}
 	return false;
 }
 
-/* Splits snake_case and CamelCase: FusedAddRMSNorm is Fused, Add, RMS, Norm. */
-static void split_words(struct subject *subject)
+static const char *text_of(const struct kp_operator_rule *rule)
 {
-	const char *at = subject->name.begin, *end = subject->name.end;
-
-	while (at < end && subject->word_count < WORDS_MAX) {
-		const char *begin = at;
-
-		if (*at == '_' || !(is_letter(*at) || is_digit(*at))) {
-			at++;
-			continue;
-		}
-		for (at++; at < end && *at != '_' && (is_letter(*at) || is_digit(*at)); at++) {
-			if (is_upper(*at) && !is_upper(at[-1]))
-				break;
-			if (is_upper(*at) && at + 1 < end && is_letter(at[1]) && at[1] != '_' &&
-			    !is_upper(at[1]))
-				break;
-		}
-		subject->words[subject->word_count++] = (struct kp_span){begin, at};
-	}
-}
-
-static enum kp_status find_identifiers(struct subject *subject, struct kp_span text)
-{
-	if (!subject->identifiers)
-		subject->identifiers = malloc(IDENTIFIERS_MAX * sizeof(*subject->identifiers));
-	if (!subject->identifiers)
-		return KP_NO_MEMORY;
-	for (const char *at = text.begin, *begin; at < text.end; at++) {
-		begin = at;
-		while (at < text.end && (is_letter(*at) || is_digit(*at)))
-			at++;
-		if (at > begin && is_letter(*begin) && subject->identifier_count < IDENTIFIERS_MAX)
-			subject->identifiers[subject->identifier_count++] =
-				(struct kp_span){begin, at};
-	}
-	return KP_OK;
-}
-
-static enum kp_status describe(struct subject *subject, const char *full)
-{
-	struct kp_span function = kp_signature_function(full, NULL);
-	struct kp_component component;
-	bool last = false;
-
-	subject->name = kp_signature_named(function).name;
-	split_words(subject);
-	while (!last && kp_signature_component(&function, &component, &last)) {
-		if (component.name.begin < subject->name.begin && subject->scope_count < SCOPES_MAX)
-			subject->scopes[subject->scope_count++] = component.name;
-		if (component.args.begin && find_identifiers(subject, component.args) != KP_OK)
-			return KP_NO_MEMORY;
-	}
-	return KP_OK;
-}
-
-/* A pattern with «::» asks for the scopes before the name, from the innermost outwards. */
-static bool function_matches(const struct subject *subject, const char *pattern)
-{
-	struct kp_span rest = whole(pattern), part = rest;
-	size_t scope = subject->scope_count;
-
-	for (bool first = true;; first = false) {
-		part.begin = rest.end;
-		while (part.begin > rest.begin && !(part.begin[-1] == ':'))
-			part.begin--;
-		part.end = rest.end;
-		if (!first && scope == 0)
-			return false;
-		if (!matches(part, first ? subject->name : subject->scopes[--scope]))
-			return false;
-		if (part.begin - rest.begin < 2)
-			return true;
-		rest.end = part.begin - 2;
-	}
-}
-
-/* All of the space-separated words of an item. */
-static bool words_match(const struct subject *subject, const char *item)
-{
-	while (*item) {
-		struct kp_span word = {item, item + strcspn(item, " ")};
-		bool found = false;
-
-		for (size_t i = 0; !found && i < subject->word_count; i++)
-			found = matches(word, subject->words[i]);
-		if (!found)
-			return false;
-		item = word.end + (*word.end == ' ');
-	}
-	return true;
-}
-
-static bool item_matches(const struct subject *subject, enum kp_rule_condition condition,
-			 const char *item)
-{
-	switch (condition) {
-	case KP_RULE_FUNCTION:
-		return function_matches(subject, item);
-	case KP_RULE_SCOPE:
-		return any_matches(item, subject->scopes, subject->scope_count);
-	case KP_RULE_ARGUMENT:
-		return any_matches(item, subject->identifiers, subject->identifier_count);
-	default:
-		return words_match(subject, item);
-	}
-}
-
-static bool rule_matches(const struct subject *subject, const struct kp_operator_rule *rule)
-{
-	for (unsigned condition = 0; condition < KP_RULE_CONDITION_COUNT; condition++) {
-		const struct kp_pattern_list *list = &rule->conditions[condition];
-		bool found = list->count == 0;
-
-		for (size_t i = 0; !found && i < list->count; i++)
-			found = item_matches(subject, (enum kp_rule_condition)condition,
-					     list->items[i]);
-		if (!found)
-			return false;
-	}
-	return true;
+	return rule ? rule->text : NULL;
 }
 
 enum kp_status kp_operators_match(const struct kp_operators *operators, const char *full,
-				  size_t *index)
+				  struct kp_label *out)
 {
-	struct subject subject = {0};
+	const struct kp_operator_rule *found[KP_RULE_KIND_COUNT], *rule;
 	enum kp_status status;
 
-	*index = operators->operator_count - 1;
+	*out = (struct kp_label){.variant = KP_OPERATOR_UNKNOWN};
 	if (strncmp(full, "_Z", 2) == 0) /* could not be demangled: nobody knows the function */
 		return KP_OK;
-	status = describe(&subject, full);
-	for (size_t i = 0; status == KP_OK && i < operators->rule_count; i++) {
-		if (rule_matches(&subject, &operators->rules[i])) {
-			*index = operators->rules[i].operator_index;
-			break;
-		}
-	}
-	free(subject.identifiers);
-	return status;
+	status = kp_rules_match(operators, full, found);
+	if (status != KP_OK)
+		return status;
+	rule = found[KP_RULE_OPERATOR];
+	out->library = text_of(found[KP_RULE_LIBRARY]);
+	out->dtype = text_of(found[KP_RULE_TYPE]);
+	if (!rule || rule->operator_index == KP_OPERATOR_UNKNOWN)
+		return KP_OK;
+	out->variant = kp_variant_find(operators, rule->operator_index,
+				       rule->text ? rule->text : out->dtype);
+	out->source = rule->user ? KP_LABEL_USER : KP_LABEL_NAME;
+	out->helper = rule->helper;
+	return KP_OK;
 }
 
 size_t kp_operators_count(const struct kp_operators *operators)
@@ -240,4 +79,14 @@ const char *kp_operators_name(const struct kp_operators *operators, size_t index
 const char *kp_operators_about(const struct kp_operators *operators, size_t index)
 {
 	return operators->operators[index].about;
+}
+
+size_t kp_operators_variant_count(const struct kp_operators *operators)
+{
+	return operators->variant_count;
+}
+
+struct kp_variant kp_operators_variant(const struct kp_operators *operators, size_t number)
+{
+	return operators->variants[number];
 }

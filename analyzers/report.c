@@ -57,7 +57,15 @@ static enum kp_status builder_init(struct kp_builder *builder, struct kp_reader 
 		return KP_NO_MEMORY;
 	kp_build_boots(builder);
 	kp_build_counters_begin(builder);
-	enum kp_status status = kp_operators_builtin(&builder->operators);
+	builder->operators = options->operators;
+	builder->report->options.operators = NULL; /* borrowed for the time of building */
+	enum kp_status status = KP_OK;
+	if (!builder->operators) {
+		status = kp_operators_builtin(&builder->own_operators);
+		builder->operators = builder->own_operators;
+	}
+	if (status == KP_OK)
+		status = kp_build_labels(builder);
 	if (status == KP_OK)
 		status = kp_build_windows_begin(builder);
 	if (status == KP_OK)
@@ -81,17 +89,17 @@ static void builder_fini(struct kp_builder *builder)
 	kp_build_windows_end(builder);
 	kp_build_host_end(builder);
 	kp_build_clocks_fini(builder);
+	kp_build_labels_fini(builder);
 	free(builder->processes);
 	free(builder->gpus);
 	free(builder->rows);
 	free(builder->gpu_of_device);
 	free(builder->traffic_operators);
 	free(builder->traffic_classes);
-	kp_intern_fini(&builder->row_names);
 	kp_intern_fini(&builder->devices);
 	kp_intern_fini(&builder->gpu_keys);
 	kp_sweep_parts_fini(&builder->parts);
-	kp_operators_destroy(builder->operators);
+	kp_operators_destroy(builder->own_operators);
 	kp_arena_destroy(builder->scratch);
 }
 

@@ -28,8 +28,10 @@
 #include <stdint.h>
 
 #include "analyzers/clocks.h"
+#include "analyzers/operators.h"
 #include "analyzers/report_counts.h"
 #include "analyzers/report_host.h"
+#include "analyzers/report_kernels.h"
 #include "analyzers/report_process.h"
 #include "analyzers/report_times.h"
 #include "analyzers/report_traffic.h"
@@ -37,41 +39,6 @@
 #include "analyzers/timeline.h"
 #include "trace/reader.h"
 #include "trace/status.h"
-
-/* One kernel: one mangled name (its launches may differ in grid and block). */
-struct kp_kernel_row {
-	const char *mangled;   /* as CUPTI gave it, any bytes: print through kp_demangle_escape */
-	const char *full;      /* demangled, valid UTF-8, control bytes escaped */
-	const char *shortened; /* function and the template arguments that tell variants apart */
-	size_t operator_index;
-	uint64_t calls; /* all launches, timed or not */
-	struct kp_durations durations;
-	struct kp_estimate estimate;
-	struct kp_shares shares;
-	uint64_t alone_ns;          /* nothing else ran meanwhile, see alone.h; as alone_pct */
-	uint64_t graph_calls;       /* of calls: launched by a CUDA graph */
-	uint32_t config_count;      /* distinct grid/block/shared-memory combinations */
-	uint32_t grid[3], block[3]; /* of the combination with most time */
-	uint32_t registers, static_shared_bytes, dynamic_shared_bytes; /* of the same */
-	struct kp_host_times host;
-	bool above_threshold;              /* its share of kernel time is above the threshold */
-	struct kp_row_traffic traffic;     /* with report.traffic.any */
-	const struct kp_shape_row *shapes; /* by time, 32 at most; the same */
-	size_t shape_count;
-};
-
-struct kp_operator_row {
-	const char *name; /* "attention", "gemm", … as in operators.yaml */
-	uint64_t calls;
-	struct kp_durations durations;
-	struct kp_estimate estimate;
-	struct kp_shares shares;
-	uint64_t alone_ns;                 /* likewise: only kernels of this operator ran */
-	size_t first_kernel, kernel_count; /* its kernels are contiguous in kernels[] */
-	struct kp_host_times host;
-	bool above_threshold;
-	struct kp_row_traffic traffic; /* with report.traffic.any */
-};
 
 struct kp_memop_row {
 	enum kp_memop_kind kind;
@@ -99,6 +66,8 @@ struct kp_report_options {
 	const struct kp_ceilings_finder *ceilings; /* who knows more of GPUs; NULL: nobody;
 						      the report does not keep it */
 	const char *iterations; /* the NVTX ranges that are; NULL: what repeats */
+	/* What names kernels, borrowed until the report is built; NULL: the built-in rules. */
+	const struct kp_operators *operators;
 };
 
 struct kp_report {
@@ -110,9 +79,12 @@ struct kp_report {
 	uint64_t kernel_ns, busy_ns, span_ns;    /* as defined above, over all GPUs */
 	const struct kp_operator_row *operators; /* by time, largest first */
 	size_t operator_count;
+	const struct kp_variant_row *variants; /* grouped by operator likewise, by time within */
+	size_t variant_count;
 	const struct kp_kernel_row
 		*kernels; /* grouped by operator in the same order, by time within */
 	size_t kernel_count;
+	size_t distinct_kernels;           /* of these: rows of one kernel count once */
 	const size_t *kernels_by_time;     /* indices into kernels[], largest first */
 	const struct kp_memop_row *memops; /* by time */
 	size_t memop_count;

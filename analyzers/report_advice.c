@@ -126,7 +126,7 @@ static void say_top(struct sentence *sentence, const struct kp_report *report)
 {
 	const struct kp_operator_row *top = &report->operators[0];
 	const struct kp_kernel_row *kernel = &report->kernels[top->first_kernel];
-	bool known = strcmp(top->name, "other") != 0;
+	bool known = strcmp(top->name, "unknown") != 0;
 	bool named = strlen(kernel->shortened) <= NAME_MAX_BYTES;
 	const struct kp_shares *shares = known ? &top->shares : &kernel->shares;
 

@@ -10,6 +10,8 @@
 #include "analyzers/durations.h"
 #include "analyzers/operators.h"
 #include "analyzers/report.h"
+#include "analyzers/report_labels.h"
+#include "analyzers/report_uses.h"
 #include "analyzers/sweep.h"
 #include "trace/arena.h"
 #include "trace/intern.h"
@@ -24,12 +26,16 @@ struct kp_build_slot {
 
 struct kp_build_process {
 	struct kp_build_slot *slots; /* one a configuration; NULL: no launch yet */
+	uint32_t *names;             /* of each configuration: number of a kp_build_name */
+	uint32_t *sequences; /* of each: the variant that sequences say, 0: none; NULL: of none */
 	uint64_t kernels, kernel_ns;
 	uint32_t boot; /* processes of one start of one host share a number */
 };
 
 struct kp_build_row {
 	struct kp_text mangled; /* borrowed from the reader */
+	const char *full;
+	struct kp_label label;
 	uint64_t calls, graph_calls;
 	struct kp_duration_tally tally;
 };
@@ -40,19 +46,17 @@ struct kp_build_gpu {
 	struct kp_build_counters *counters; /* NULL: nothing to attribute */
 };
 
-/* One GPU as one process used it. */
-struct kp_build_use {
-	uint32_t process, gpu;
-	struct kp_sweep *sweep; /* NULL: its busy time is not asked for */
-};
-
 struct kp_builder {
 	struct kp_reader *reader;
 	struct kp_report *report;
 	struct kp_arena *scratch; /* histograms */
-	struct kp_operators *operators;
+	const struct kp_operators *operators;
+	struct kp_operators *own_operators; /* NULL: they are the caller's */
 	struct kp_build_process *processes;
-	struct kp_intern row_names;
+	struct kp_intern name_texts;
+	struct kp_build_name *names;
+	size_t name_count, name_capacity;
+	struct kp_intern row_keys; /* (name, variant by sequence) */
 	struct kp_build_row *rows;
 	size_t row_count, row_capacity;
 	struct kp_intern devices; /* (process, device) */
@@ -78,20 +82,6 @@ struct kp_builder {
 	uint32_t *traffic_classes; /* scratch */
 };
 
-/* report_gpus.c: which timeline a device of a process belongs to. */
-enum kp_status kp_build_gpu_of(struct kp_builder *builder, const struct kp_process *process,
-			       uint32_t device, uint32_t *gpu);
-/* Numbers the starts of hosts: fills `boot` of all processes. */
-void kp_build_boots(struct kp_builder *builder);
-
-/* report_processes.c: the use of a GPU by a process; a row, when all is read and settled. */
-enum kp_status kp_build_use_of(struct kp_builder *builder, const struct kp_process *process,
-			       uint32_t gpu, uint32_t *use);
-enum kp_status kp_build_uses_settle(struct kp_builder *builder, uint64_t watermark_ns);
-void kp_build_uses_fini(struct kp_builder *builder);
-enum kp_status kp_build_process_row(struct kp_builder *builder, size_t number,
-				    struct kp_process_row *row);
-
 /* report_read.c: one batch of the trace. */
 enum kp_status kp_build_event(struct kp_builder *builder, const struct kp_event *event);
 
@@ -116,11 +106,12 @@ enum kp_status kp_build_windows_span(const struct kp_builder *builder, size_t gp
 				     struct kp_gpu_row *row);
 struct kp_estimate kp_build_windows_row(const struct kp_builder *builder, uint32_t row);
 struct kp_estimate kp_build_windows_operator(const struct kp_builder *builder, size_t operator);
+struct kp_estimate kp_build_windows_variant(const struct kp_builder *builder, size_t variant);
 void kp_build_windows_end(struct kp_builder *builder);
 
 /* A kernel on its way into the report: everything but its place. */
 struct kp_build_draft {
-	struct kp_kernel_row row; /* operator_index: in the rules */
+	struct kp_kernel_row row; /* operator_index, variant_index: in the rules */
 	struct kp_text mangled;
 	uint32_t number; /* of its kp_build_row */
 };

@@ -8,22 +8,27 @@
 
 #include "analyzers/report_counters.h"
 
-/* An operator on its way into the report. */
-struct operator_draft {
-	struct kp_operator_row row;
+/* An operator or a variant of one on its way into the report. */
+struct group {
+	struct kp_durations durations;
 	struct kp_duration_tally tally;
+	uint64_t calls;
+	size_t kernel_count;
 	double part_ns;
-	size_t index; /* in the rules */
+	const char *name;     /* of the rules; NULL: a variant without one */
+	size_t index, parent; /* in the rules; of a variant: the place of its operator */
 };
 
-static int compare_operators(const void *left, const void *right)
+static int compare_groups(const void *left, const void *right)
 {
-	const struct operator_draft *a = left, *b = right;
-	int order = kp_build_order(b->row.durations.total_ns, a->row.durations.total_ns);
+	const struct group *a = left, *b = right;
+	int order = kp_build_order(a->parent, b->parent);
 
 	if (!order)
-		order = kp_build_order(b->row.calls, a->row.calls);
-	return order ? order : strcmp(a->row.name, b->row.name);
+		order = kp_build_order(b->durations.total_ns, a->durations.total_ns);
+	if (!order)
+		order = kp_build_order(b->calls, a->calls);
+	return order ? order : strcmp(a->name ? a->name : "", b->name ? b->name : "");
 }
 
 /* Most time first, then most calls, then by name. */
@@ -45,42 +50,80 @@ static int compare_in_operator(const void *left, const void *right)
 	return order ? order : compare_time(a, b);
 }
 
-/* Sums up operators and sorts them; those without kernels go. */
+static enum kp_status add_to_group(struct kp_builder *builder, struct group *group, uint32_t number)
+{
+	const struct kp_build_row *from = &builder->rows[number];
+
+	group->calls += from->calls;
+	group->kernel_count++;
+	group->part_ns += kp_build_part(builder, number);
+	return kp_durations_merge(&group->tally, &from->tally, builder->scratch);
+}
+
+/* Drops groups without kernels and sorts the others; *count: how many those are. */
+static void rank_groups(struct group *groups, size_t known, size_t *count)
+{
+	*count = 0;
+	for (size_t i = 0; i < known; i++) {
+		if (!groups[i].kernel_count)
+			continue;
+		groups[*count] = groups[i];
+		groups[*count].durations = kp_durations_result(&groups[i].tally);
+		(*count)++;
+	}
+	qsort(groups, *count, sizeof(*groups), compare_groups);
+}
+
 static enum kp_status rank_operators(struct kp_builder *builder,
-				     const struct kp_build_draft *drafts,
-				     struct operator_draft *operators, size_t *ranked)
+				     const struct kp_build_draft *drafts, struct group *groups,
+				     size_t *count)
 {
 	size_t known = kp_operators_count(builder->operators);
 
-	for (size_t i = 0; i < builder->row_count; i++) {
-		struct operator_draft *operator= & operators[drafts[i].row.operator_index];
-		const struct kp_build_row *from = &builder->rows[drafts[i].number];
-
-		operator->row.calls += from->calls;
-		operator->row.kernel_count++;
-		operator->part_ns += kp_build_part(builder, drafts[i].number);
-		if (kp_durations_merge(&operator->tally, &from->tally, builder->scratch) != KP_OK)
-			return KP_NO_MEMORY;
-	}
-	*ranked = 0;
 	for (size_t i = 0; i < known; i++) {
-		struct operator_draft operator= operators[i];
-
-		if (!operator.row.kernel_count)
-			continue;
-		operator.index = i;
-		operator.row.name = kp_operators_name(builder->operators, i);
-		operator.row.durations = kp_durations_result(&operator.tally);
-		operators[(*ranked)++] = operator;
+		groups[i].index = i;
+		groups[i].name = kp_operators_name(builder->operators, i);
 	}
-	qsort(operators, *ranked, sizeof(*operators), compare_operators);
+	for (size_t i = 0; i < builder->row_count; i++)
+		if (add_to_group(builder, &groups[drafts[i].row.operator_index],
+				 drafts[i].number) != KP_OK)
+			return KP_NO_MEMORY;
+	rank_groups(groups, known, count);
 	return KP_OK;
 }
 
-/* Puts the operators into the report; place[index in the rules]: where each went. */
-static enum kp_status put_operators(struct kp_builder *builder,
-				    const struct operator_draft *operators, size_t count,
-				    const struct kp_host_times *hosts, size_t *place)
+/* place[operator in the rules]: its place in the report. */
+static enum kp_status rank_variants(struct kp_builder *builder, const struct kp_build_draft *drafts,
+				    const size_t *place, struct group *groups, size_t *count)
+{
+	size_t known = kp_operators_variant_count(builder->operators);
+
+	for (size_t i = 0; i < known; i++) {
+		struct kp_variant variant = kp_operators_variant(builder->operators, i);
+
+		groups[i].index = i;
+		groups[i].name = variant.name;
+		groups[i].parent = place[variant.operator_index];
+	}
+	for (size_t i = 0; i < builder->row_count; i++)
+		if (add_to_group(builder, &groups[drafts[i].row.variant_index], drafts[i].number) !=
+		    KP_OK)
+			return KP_NO_MEMORY;
+	rank_groups(groups, known, count);
+	return KP_OK;
+}
+
+/* A copy of a name of the rules, which the report outlives. */
+static enum kp_status copy_name(struct kp_builder *builder, const char *name, const char **out)
+{
+	*out = name ? kp_arena_copy(builder->report->arena, name, strlen(name)) : NULL;
+	return name && !*out ? KP_NO_MEMORY : KP_OK;
+}
+
+/* Puts the operators into the report as *out; place[index in the rules]: where each went. */
+static enum kp_status put_operators(struct kp_builder *builder, const struct group *groups,
+				    size_t count, const struct kp_host_times *hosts, size_t *place,
+				    struct kp_operator_row **out)
 {
 	struct kp_report *report = builder->report;
 	struct kp_operator_row *rows = kp_arena_alloc(report->arena, (count + 1) * sizeof(*rows));
@@ -89,30 +132,65 @@ static enum kp_status put_operators(struct kp_builder *builder,
 	if (!rows)
 		return KP_NO_MEMORY;
 	for (size_t i = 0; i < count; i++) {
-		rows[i] = operators[i].row;
-		rows[i].name = kp_arena_copy(report->arena, rows[i].name, strlen(rows[i].name));
-		if (!rows[i].name)
+		const struct group *group = &groups[i];
+
+		if (copy_name(builder, group->name, &rows[i].name) != KP_OK)
 			return KP_NO_MEMORY;
+		rows[i].calls = group->calls;
+		rows[i].durations = group->durations;
 		rows[i].shares =
-			kp_build_shares(builder, rows[i].durations.total_ns, operators[i].part_ns);
+			kp_build_shares(builder, group->durations.total_ns, group->part_ns);
 		rows[i].above_threshold = rows[i].shares.kernel_pct > report->options.threshold_pct;
-		rows[i].estimate = kp_build_windows_operator(builder, operators[i].index);
-		rows[i].host = hosts[operators[i].index];
-		kp_build_traffic_operator(builder, operators[i].index, &rows[i].traffic);
-		rows[i].alone_ns = kp_build_timeline_operator(builder, operators[i].index);
+		rows[i].estimate = kp_build_windows_operator(builder, group->index);
+		rows[i].host = hosts[group->index];
+		kp_build_traffic_operator(builder, group->index, &rows[i].traffic);
+		rows[i].alone_ns = kp_build_timeline_operator(builder, group->index);
 		rows[i].shares.alone_pct = kp_build_alone_pct(builder, rows[i].alone_ns);
 		rows[i].first_kernel = first_kernel;
-		first_kernel += rows[i].kernel_count;
-		place[operators[i].index] = i;
+		rows[i].kernel_count = group->kernel_count;
+		first_kernel += group->kernel_count;
+		place[group->index] = i;
 	}
+	*out = rows;
 	report->operators = rows;
 	report->operator_count = count;
 	return KP_OK;
 }
 
+/* Likewise the variants, of which the operators then know theirs. */
+static enum kp_status put_variants(struct kp_builder *builder, const struct group *groups,
+				   size_t count, size_t *place, struct kp_operator_row *operators)
+{
+	struct kp_report *report = builder->report;
+	struct kp_variant_row *rows = kp_arena_alloc(report->arena, (count + 1) * sizeof(*rows));
+
+	if (!rows)
+		return KP_NO_MEMORY;
+	for (size_t i = 0; i < count; i++) {
+		const struct group *group = &groups[i];
+
+		if (copy_name(builder, group->name, &rows[i].name) != KP_OK)
+			return KP_NO_MEMORY;
+		rows[i].operator_index = group->parent;
+		rows[i].calls = group->calls;
+		rows[i].durations = group->durations;
+		rows[i].shares =
+			kp_build_shares(builder, group->durations.total_ns, group->part_ns);
+		rows[i].above_threshold = rows[i].shares.kernel_pct > report->options.threshold_pct;
+		rows[i].estimate = kp_build_windows_variant(builder, group->index);
+		rows[i].kernel_count = group->kernel_count;
+		if (!operators[group->parent].variant_count++)
+			operators[group->parent].first_variant = i;
+		place[group->index] = i;
+	}
+	report->variants = rows;
+	report->variant_count = count;
+	return KP_OK;
+}
+
 /* Puts the kernels into the report, grouped, with an index by time. Reorders the drafts. */
 static enum kp_status put_kernels(struct kp_builder *builder, struct kp_build_draft *drafts,
-				  const size_t *place)
+				  const size_t *place, const size_t *variant_place)
 {
 	struct kp_report *report = builder->report;
 	size_t count = builder->row_count;
@@ -121,8 +199,10 @@ static enum kp_status put_kernels(struct kp_builder *builder, struct kp_build_dr
 
 	if (!rows || !by_time)
 		return KP_NO_MEMORY;
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		drafts[i].row.operator_index = place[drafts[i].row.operator_index];
+		drafts[i].row.variant_index = variant_place[drafts[i].row.variant_index];
+	}
 	qsort(drafts, count, sizeof(*drafts), compare_in_operator);
 	for (size_t i = 0; i < count; i++) {
 		rows[i] = drafts[i].row;
@@ -137,28 +217,61 @@ static enum kp_status put_kernels(struct kp_builder *builder, struct kp_build_dr
 	return KP_OK;
 }
 
+/* What the tables are made of, while they are. */
+struct workshop {
+	struct kp_build_draft *drafts;
+	struct group *operators, *variants;
+	size_t *place, *variant_place; /* of operators and variants of the rules in the report */
+	struct kp_host_times *hosts;   /* of operators of the rules */
+};
+
+static enum kp_status open_workshop(struct kp_builder *builder, struct workshop *shop)
+{
+	size_t operators = kp_operators_count(builder->operators);
+	size_t variants = kp_operators_variant_count(builder->operators);
+
+	shop->operators = calloc(operators, sizeof(*shop->operators));
+	shop->variants = calloc(variants, sizeof(*shop->variants));
+	shop->place = calloc(operators, sizeof(*shop->place));
+	shop->variant_place = calloc(variants, sizeof(*shop->variant_place));
+	shop->hosts = calloc(operators, sizeof(*shop->hosts));
+	if (!shop->operators || !shop->variants || !shop->place || !shop->variant_place ||
+	    !shop->hosts)
+		return KP_NO_MEMORY;
+	return kp_build_drafts(builder, &shop->drafts);
+}
+
+static void close_workshop(struct workshop *shop)
+{
+	free(shop->drafts);
+	free(shop->hosts);
+	free(shop->variant_place);
+	free(shop->place);
+	free(shop->variants);
+	free(shop->operators);
+}
+
+/* The tables one after the other: each needs the places of the one before. */
 enum kp_status kp_build_ranking(struct kp_builder *builder)
 {
-	size_t known = kp_operators_count(builder->operators), ranked = 0;
-	struct operator_draft *operators = calloc(known, sizeof(*operators));
-	size_t *place = calloc(known, sizeof(*place));
-	struct kp_host_times *hosts = calloc(known, sizeof(*hosts));
-	struct kp_build_draft *drafts = NULL;
-	enum kp_status status = operators && place && hosts ? KP_OK : KP_NO_MEMORY;
+	struct workshop shop = {0};
+	struct kp_operator_row *rows = NULL;
+	size_t count = 0;
+	enum kp_status status = open_workshop(builder, &shop);
 
 	if (status == KP_OK)
-		status = kp_build_drafts(builder, &drafts);
+		status = rank_operators(builder, shop.drafts, shop.operators, &count);
 	if (status == KP_OK)
-		status = rank_operators(builder, drafts, operators, &ranked);
+		status = kp_build_host_operators(builder, shop.drafts, shop.hosts);
 	if (status == KP_OK)
-		status = kp_build_host_operators(builder, drafts, hosts);
+		status = put_operators(builder, shop.operators, count, shop.hosts, shop.place,
+				       &rows);
 	if (status == KP_OK)
-		status = put_operators(builder, operators, ranked, hosts, place);
+		status = rank_variants(builder, shop.drafts, shop.place, shop.variants, &count);
 	if (status == KP_OK)
-		status = put_kernels(builder, drafts, place);
-	free(drafts);
-	free(hosts);
-	free(place);
-	free(operators);
+		status = put_variants(builder, shop.variants, count, shop.variant_place, rows);
+	if (status == KP_OK)
+		status = put_kernels(builder, shop.drafts, shop.place, shop.variant_place);
+	close_workshop(&shop);
 	return status;
 }

@@ -6,40 +6,24 @@
 #include <stdlib.h>
 
 #include "analyzers/report_counters.h"
-#include "trace/vector.h"
 
 static uint64_t add_saturating(uint64_t a, uint64_t b)
 {
 	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-static enum kp_status find_row(struct kp_builder *builder, struct kp_text name, uint32_t *row)
-{
-	enum kp_status status;
-	bool added;
-
-	status = kp_intern_put(&builder->row_names, name.bytes, name.length, row, &added);
-	if (status != KP_OK || !added)
-		return status;
-	if (!kp_vector_grow((void **)&builder->rows, builder->row_count, &builder->row_capacity,
-			    sizeof(*builder->rows)))
-		return KP_NO_MEMORY;
-	builder->rows[builder->row_count++] = (struct kp_build_row){.mangled = name};
-	return KP_OK;
-}
-
 /* The first launch of a configuration: from now on its slot knows row and GPU. */
 static enum kp_status fill_slot(struct kp_builder *builder, const struct kp_process *process,
-				const struct kp_launch_config *config, struct kp_build_slot *slot)
+				uint32_t config, struct kp_build_slot *slot)
 {
 	enum kp_status status;
 	uint32_t row = 0;
 
-	status = kp_build_gpu_of(builder, process, config->device, &slot->gpu);
+	status = kp_build_gpu_of(builder, process, process->configs[config].device, &slot->gpu);
 	if (status == KP_OK)
 		status = kp_build_use_of(builder, process, slot->gpu, &slot->use);
 	if (status == KP_OK)
-		status = find_row(builder, kp_process_string(process, config->name), &row);
+		status = kp_build_row_of(builder, process, config, &row);
 	if (status == KP_OK)
 		slot->row_plus_one = row + 1;
 	return status;
@@ -88,7 +72,7 @@ static enum kp_status read_launch(struct kp_builder *builder, const struct kp_pr
 	bool in_graph = launch->graph || launch->graph_node;
 
 	if (!slot->row_plus_one)
-		status = fill_slot(builder, process, &process->configs[launch->config], slot);
+		status = fill_slot(builder, process, launch->config, slot);
 	if (status != KP_OK)
 		return status;
 	status = kp_build_windows_launch(builder, process, slot->row_plus_one - 1, launch);

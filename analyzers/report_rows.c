@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyzers/demangle.h"
 #include "analyzers/names.h"
 #include "analyzers/report_counters.h"
 #include "analyzers/report_host_build.h"
 #include "analyzers/report_timeline.h"
 
-/* By full name, then by the bytes of the mangled one: the order that breaks all ties. */
+/* By full name, then by the bytes of the mangled one, then by what the label rests on: the order
+ * that breaks all ties. */
 int kp_build_compare_names(const void *left, const void *right)
 {
 	const struct kp_build_draft *a = left, *b = right;
@@ -20,7 +20,9 @@ int kp_build_compare_names(const void *left, const void *right)
 
 	if (!order && common)
 		order = memcmp(a->mangled.bytes, b->mangled.bytes, common);
-	return order ? order : kp_build_order(a->mangled.length, b->mangled.length);
+	if (!order)
+		order = kp_build_order(a->mangled.length, b->mangled.length);
+	return order ? order : kp_build_order(a->row.label_source, b->row.label_source);
 }
 
 /* A launch configuration as far as rows tell them apart. */
@@ -107,6 +109,23 @@ static void apply_shapes(const struct shape *shapes, size_t count, struct kp_ker
 	}
 }
 
+/* The strings of a label, which outlive the rules. */
+static enum kp_status copy_label(struct kp_builder *builder, const struct kp_label *label,
+				 struct kp_kernel_row *row)
+{
+	const char *const from[] = {kp_operators_variant(builder->operators, label->variant).name,
+				    label->library, label->dtype};
+	const char **const to[] = {&row->variant, &row->library, &row->dtype};
+
+	for (int i = 0; i < 3; i++) {
+		*to[i] = from[i] ? kp_arena_copy(builder->report->arena, from[i], strlen(from[i]))
+				 : NULL;
+		if (from[i] && !*to[i])
+			return KP_NO_MEMORY;
+	}
+	return KP_OK;
+}
+
 static enum kp_status draft_row(struct kp_builder *builder, uint32_t number,
 				struct kp_build_draft *draft)
 {
@@ -116,9 +135,11 @@ static enum kp_status draft_row(struct kp_builder *builder, uint32_t number,
 	draft->number = number;
 	draft->mangled = from->mangled;
 	row->mangled = from->mangled.bytes;
-	row->full = kp_demangle(builder->report->arena, from->mangled);
-	if (!row->full)
-		return KP_NO_MEMORY;
+	row->full = from->full;
+	row->operator_index =
+		kp_operators_variant(builder->operators, from->label.variant).operator_index;
+	row->variant_index = from->label.variant;
+	row->label_source = from->label.source;
 	row->calls = from->calls;
 	row->graph_calls = from->graph_calls;
 	row->durations = kp_durations_result(&from->tally);
@@ -129,27 +150,40 @@ static enum kp_status draft_row(struct kp_builder *builder, uint32_t number,
 	row->alone_ns = kp_build_timeline_row(builder, number);
 	row->shares.alone_pct = kp_build_alone_pct(builder, row->alone_ns);
 	row->above_threshold = row->shares.kernel_pct > builder->report->options.threshold_pct;
-	enum kp_status status =
-		kp_operators_match(builder->operators, row->full, &row->operator_index);
-	if (status == KP_OK)
-		kp_build_traffic_row(builder, number, row->operator_index, &row->traffic);
-	return status;
+	kp_build_traffic_row(builder, number, row->operator_index, &row->traffic);
+	return copy_label(builder, &from->label, row);
 }
 
-/* Short names, in the order of the full ones, so that numbering does not depend on the trace. */
+static bool same_kernel(const struct kp_build_draft *a, const struct kp_build_draft *b)
+{
+	return a->mangled.length == b->mangled.length &&
+	       (!a->mangled.length ||
+		memcmp(a->mangled.bytes, b->mangled.bytes, a->mangled.length) == 0);
+}
+
+/*
+ * Short names, in the order of the full ones, so that numbering does not depend on the trace. Rows
+ * of one kernel, which stand together, have one name.
+ */
 static enum kp_status shorten(struct kp_builder *builder, struct kp_build_draft *drafts,
 			      size_t count)
 {
+	size_t distinct = 0;
 	const char **full = malloc((count + 1) * sizeof(*full));
 	const char **shortened = malloc((count + 1) * sizeof(*shortened));
 	enum kp_status status = full && shortened ? KP_OK : KP_NO_MEMORY;
 
 	for (size_t i = 0; status == KP_OK && i < count; i++)
-		full[i] = drafts[i].row.full;
+		if (i == 0 || !same_kernel(&drafts[i - 1], &drafts[i]))
+			full[distinct++] = drafts[i].row.full;
 	if (status == KP_OK)
-		status = kp_names_shorten_all(builder->report->arena, full, count, shortened);
-	for (size_t i = 0; status == KP_OK && i < count; i++)
-		drafts[i].row.shortened = shortened[i];
+		status = kp_names_shorten_all(builder->report->arena, full, distinct, shortened);
+	distinct = 0;
+	for (size_t i = 0; status == KP_OK && i < count; i++) {
+		distinct += i > 0 && !same_kernel(&drafts[i - 1], &drafts[i]);
+		drafts[i].row.shortened = shortened[distinct];
+	}
+	builder->report->distinct_kernels = count ? distinct + 1 : 0;
 	free(full);
 	free(shortened);
 	return status;

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyzers/demangle.h"
 
 /* What a range is, in `names` of a process. */
 #define NAME_KNOWN 0x80
@@ -100,7 +99,6 @@ void kp_build_timeline_end(struct kp_builder *builder)
 	free(line->uses);
 	free(line->symbols);
 	free(line->lanes);
-	free(line->operator_of_row);
 	kp_intern_fini(&line->symbol_keys);
 	kp_intern_fini(&line->lane_keys);
 	kp_alone_times_fini(&line->alone);
@@ -123,27 +121,6 @@ static enum kp_status find_symbol(struct kp_build_timeline *line, uint32_t use, 
 	return status;
 }
 
-static enum kp_status find_operator(struct kp_builder *builder, uint32_t row, uint32_t *out)
-{
-	struct kp_build_timeline *line = builder->timeline;
-	size_t before = line->operator_capacity, found = 0;
-	const char *full;
-
-	if (!reserve((void **)&line->operator_of_row, &line->operator_capacity, (size_t)row + 1,
-		     sizeof(*line->operator_of_row)))
-		return KP_NO_MEMORY;
-	for (size_t i = before; i < line->operator_capacity; i++)
-		line->operator_of_row[i] = SIZE_MAX;
-	if (line->operator_of_row[row] == SIZE_MAX) {
-		full = kp_demangle(builder->scratch, builder->rows[row].mangled);
-		if (!full || kp_operators_match(builder->operators, full, &found) != KP_OK)
-			return KP_NO_MEMORY;
-		line->operator_of_row[row] = found;
-	}
-	*out = (uint32_t)line->operator_of_row[row];
-	return KP_OK;
-}
-
 static enum kp_status fill_config(struct kp_builder *builder, const struct kp_process *process,
 				  const struct kp_build_slot *slot,
 				  const struct kp_launch_config *from,
@@ -152,10 +129,12 @@ static enum kp_status fill_config(struct kp_builder *builder, const struct kp_pr
 	struct kp_build_timeline *line = builder->timeline;
 	const uint32_t lane[3] = {process->index, from->context, from->stream};
 	uint32_t row = slot->row_plus_one - 1, symbol = 0;
-	enum kp_status status = find_operator(builder, row, &config->operator_index);
+	struct kp_variant variant =
+		kp_operators_variant(builder->operators, builder->rows[row].label.variant);
+	enum kp_status status;
 
-	if (status == KP_OK)
-		status = kp_intern_put(&line->lane_keys, lane, sizeof(lane), &config->lane, NULL);
+	config->operator_index = (uint32_t)variant.operator_index;
+	status = kp_intern_put(&line->lane_keys, lane, sizeof(lane), &config->lane, NULL);
 	if (status == KP_OK && !reserve((void **)&line->lanes, &line->lane_capacity,
 					line->lane_keys.count, sizeof(*line->lanes)))
 		status = KP_NO_MEMORY;

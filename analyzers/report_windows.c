@@ -11,7 +11,6 @@
 
 #include <stdlib.h>
 
-#include "analyzers/demangle.h"
 #include "analyzers/estimate.h"
 
 /* A row within one process, nanoseconds and calls: sums over windows by both sizes of a window. */
@@ -29,7 +28,7 @@ struct reading {
 	struct kp_sample size, time;
 	size_t at;             /* window that is being read */
 	uint64_t recorded;     /* in it */
-	struct series *series; /* 0: all kernels; then operators; then rows */
+	struct series *series; /* 0: all kernels; then operators, variants, rows */
 	size_t series_count;
 	uint32_t *touched; /* series in the window that is being read */
 	size_t touched_count;
@@ -39,11 +38,26 @@ struct reading {
 };
 
 struct kp_build_windows {
-	struct reading *readings; /* one a process */
-	size_t *operator_of_row, operator_capacity;
-	size_t operators; /* of the rules */
-	bool sampled;     /* a process is to be scaled up */
+	struct reading *readings;   /* one a process */
+	size_t operators, variants; /* of the rules */
+	bool sampled;               /* a process is to be scaled up */
 };
+
+/* Numbers of series. */
+static size_t operator_series(size_t operator)
+{
+	return 1 + operator;
+}
+
+static size_t variant_series(const struct kp_build_windows *windows, size_t variant)
+{
+	return 1 + windows->operators + variant;
+}
+
+static size_t row_series(const struct kp_build_windows *windows, size_t row)
+{
+	return 1 + windows->operators + windows->variants + row;
+}
 
 /* ---- while reading ---- */
 
@@ -107,6 +121,7 @@ enum kp_status kp_build_windows_begin(struct kp_builder *builder)
 	if (!windows)
 		return KP_NO_MEMORY;
 	windows->operators = kp_operators_count(builder->operators);
+	windows->variants = kp_operators_variant_count(builder->operators);
 	windows->readings = calloc(processes, sizeof(*windows->readings));
 	if (!windows->readings)
 		return KP_NO_MEMORY;
@@ -132,10 +147,8 @@ void kp_build_windows_end(struct kp_builder *builder)
 		free(windows->readings[i].touched);
 		free(windows->readings[i].seen);
 	}
-	if (windows) {
+	if (windows)
 		free(windows->readings);
-		free(windows->operator_of_row);
-	}
 	free(windows);
 }
 
@@ -230,37 +243,6 @@ static enum kp_status add_to(struct reading *reading, size_t number, double ns)
 	return KP_OK;
 }
 
-/* The operator of a row, found once. */
-static enum kp_status operator_of(struct kp_builder *builder, uint32_t row, size_t *out)
-{
-	struct kp_build_windows *windows = builder->windows;
-	const char *full;
-	enum kp_status status;
-
-	if (row >= windows->operator_capacity) {
-		size_t capacity = row < 32 ? 64 : (size_t)row * 2;
-		size_t *grown = realloc(windows->operator_of_row, capacity * sizeof(*grown));
-
-		if (!grown)
-			return KP_NO_MEMORY;
-		for (size_t i = windows->operator_capacity; i < capacity; i++)
-			grown[i] = SIZE_MAX;
-		windows->operator_of_row = grown;
-		windows->operator_capacity = capacity;
-	}
-	if (windows->operator_of_row[row] == SIZE_MAX) {
-		full = kp_demangle(builder->scratch, builder->rows[row].mangled);
-		if (!full)
-			return KP_NO_MEMORY;
-		status = kp_operators_match(builder->operators, full,
-					    &windows->operator_of_row[row]);
-		if (status != KP_OK)
-			return status;
-	}
-	*out = windows->operator_of_row[row];
-	return KP_OK;
-}
-
 enum kp_status kp_build_windows_launch(struct kp_builder *builder, const struct kp_process *process,
 				       uint32_t row, const struct kp_launch *launch)
 {
@@ -268,7 +250,7 @@ enum kp_status kp_build_windows_launch(struct kp_builder *builder, const struct 
 	double ns = timed ? (double)(launch->end_ns - launch->start_ns) : 0;
 	struct reading *reading;
 	enum kp_status status;
-	size_t operator= 0;
+	size_t variant;
 
 	if (!builder->windows)
 		return KP_OK;
@@ -282,13 +264,18 @@ enum kp_status kp_build_windows_launch(struct kp_builder *builder, const struct 
 	if (reading->sampled && !timed)
 		return KP_OK;
 	reading->recorded++;
-	status = operator_of(builder, row, &operator);
+	variant = builder->rows[row].label.variant;
+	status = add_to(reading, 0, ns);
 	if (status == KP_OK)
-		status = add_to(reading, 0, ns);
+		status = add_to(
+			reading,
+			operator_series(
+				kp_operators_variant(builder->operators, variant).operator_index),
+			ns);
 	if (status == KP_OK)
-		status = add_to(reading, 1 + operator, ns);
+		status = add_to(reading, variant_series(builder->windows, variant), ns);
 	if (status == KP_OK)
-		status = add_to(reading, 1 + builder->windows->operators + row, ns);
+		status = add_to(reading, row_series(builder->windows, row), ns);
 	return status;
 }
 
@@ -335,13 +322,20 @@ static struct kp_estimate estimate(const struct kp_builder *builder, size_t numb
 
 struct kp_estimate kp_build_windows_row(const struct kp_builder *builder, uint32_t row)
 {
-	return builder->windows ? estimate(builder, 1 + builder->windows->operators + row)
+	return builder->windows ? estimate(builder, row_series(builder->windows, row))
 				: (struct kp_estimate){0};
 }
 
 struct kp_estimate kp_build_windows_operator(const struct kp_builder *builder, size_t operator)
 {
-	return builder->windows ? estimate(builder, 1 + operator) : (struct kp_estimate){0};
+	return builder->windows ? estimate(builder, operator_series(operator))
+				: (struct kp_estimate){0};
+}
+
+struct kp_estimate kp_build_windows_variant(const struct kp_builder *builder, size_t variant)
+{
+	return builder->windows ? estimate(builder, variant_series(builder->windows, variant))
+				: (struct kp_estimate){0};
 }
 
 /* How long the whole was of which a process's windows are a part, nanoseconds. */

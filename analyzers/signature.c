@@ -74,6 +74,12 @@ static char closing(const char *begin, const char *at)
 	}
 }
 
+/* Whether the template arguments of an operator begin at `at`, which is behind its name. */
+static bool opens_arguments(const char *at, const char *end)
+{
+	return at < end && *at == '<';
+}
+
 /*
  * From an opening bracket at `at` to behind its partner; NULL if it has none. `>` closes only what
  * `<` opened, so that comparisons in round brackets and arrows pass. `opened` is what closes `at`.
@@ -91,6 +97,12 @@ static const char *skip_brackets(const char *at, const char *end, char opened)
 
 		if (behind != at) {
 			at = behind - 1;
+			if (!opens_arguments(behind, end))
+				continue;
+			if (depth == DEPTH_MAX)
+				return NULL;
+			expected[depth++] = '>';
+			at = behind;
 			continue;
 		}
 		if (*at == '>' && (at[-1] == '-' || expected[depth - 1] != '>'))
@@ -255,7 +267,9 @@ bool kp_signature_argument(struct kp_span *rest, struct kp_span *out)
 		char close = closing(out->begin, at);
 
 		behind = skip_operator_within(out->begin, at, end);
-		if (behind == at && close)
+		if (behind != at && opens_arguments(behind, end))
+			behind = skip_brackets(behind, end, '>');
+		else if (behind == at && close)
 			behind = skip_brackets(at, end, close);
 		at = behind && behind != at ? behind : at + 1;
 	}

@@ -86,8 +86,6 @@ struct kp_build_timeline {
 	struct kp_intern lane_keys; /* (process, context, stream) */
 	struct kp_stream_order *lanes;
 	size_t lane_capacity;
-	size_t *operator_of_row; /* SIZE_MAX: not known yet */
-	size_t operator_capacity;
 	struct kp_alone_times alone;
 	struct kp_arena *arena; /* histograms */
 };

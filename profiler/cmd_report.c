@@ -6,6 +6,7 @@
 #include "profiler/open.h"
 #include "profiler/output.h"
 #include "profiler/print.h"
+#include "profiler/rules.h"
 #include "profiler/say.h"
 
 bool kp_ranking_write(const struct kp_report *report, const struct kp_settings *settings,
@@ -29,14 +30,20 @@ struct kp_report *kp_ranking_build(struct kp_reader *reader, const struct kp_set
 	struct kp_report_options options = kp_view_analysis(settings, format);
 	struct kp_ceilings_cache cache = {0};
 	const struct kp_ceilings_finder finder = {kp_ceilings_cache_answer, &cache};
+	struct kp_operators *operators;
 	struct kp_report *report = NULL;
 	enum kp_status status;
+
+	if (!kp_rules_open(settings, &operators))
+		return NULL;
+	options.operators = operators;
 
 	/* Without a cache, or with a broken one, datasheets stand in for it. */
 	if (kp_ceilings_load(NULL, &cache) == KP_OK)
 		options.ceilings = &finder;
 	status = kp_report_build(reader, &options, &report);
 	kp_ceilings_cache_fini(&cache);
+	kp_operators_destroy(operators);
 	if (status != KP_OK)
 		kp_fail("cannot analyse the trace: %s", kp_status_message(status));
 	return status == KP_OK ? report : NULL;

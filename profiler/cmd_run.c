@@ -23,6 +23,7 @@
 #include "profiler/print.h"
 #include "profiler/ranking.h"
 #include "profiler/recording.h"
+#include "profiler/rules.h"
 #include "profiler/say.h"
 #include "profiler/untraced.h"
 #include "profiler/window_options.h"
@@ -72,7 +73,7 @@ static int prepare(struct run *run)
 		if (!kp_output_check(settings->report))
 			return KP_EXIT_FAILURE;
 	}
-	if (!kp_window_options_check(settings))
+	if (!kp_window_options_check(settings) || !kp_rules_check(settings))
 		return KP_EXIT_FAILURE;
 	kp_target_inspect(run->command, getenv("PATH"), &run->target);
 	bool missing = run->target.state == KP_TARGET_NOT_FOUND;

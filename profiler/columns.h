@@ -21,7 +21,7 @@ enum kp_table_kind { KP_TABLE_RANKING, KP_TABLE_MEMOPS, KP_TABLE_HOST };
 struct kp_table_row {
 	const char *name;          /* borrowed, valid UTF-8; NULL for a rest */
 	const char *operator_name; /* of a kernel in a table of kernels; NULL: none */
-	unsigned depth;            /* 0 or 1: beneath the row before */
+	unsigned depth;            /* 1, 2: beneath a row before */
 	size_t rest;               /* > 0: stands for so many rows that are not shown */
 	const char *rest_of;       /* what they are, in the singular */
 	uint64_t calls, bytes;

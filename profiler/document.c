@@ -253,6 +253,23 @@ static void emit_processes(struct kp_emit *emit, const struct kp_report *report)
 	kp_emit_list_end(emit);
 }
 
+static void emit_variants(struct kp_emit *emit, const struct kp_report *report,
+			  const struct kp_operator_row *operator)
+{
+	kp_emit_list_begin(emit, "variants");
+	for (size_t i = 0; i < operator->variant_count; i++) {
+		const struct kp_variant_row *row = &report->variants[operator->first_variant + i];
+
+		kp_emit_map_begin(emit, NULL);
+		kp_fields_emit(emit, &kp_variant_fields, row);
+		if (report->windows.scaled)
+			kp_fields_emit(emit, &kp_variant_estimate_fields, row);
+		kp_emit_count(emit, "distinct_kernels", row->kernel_count);
+		kp_emit_map_end(emit);
+	}
+	kp_emit_list_end(emit);
+}
+
 static void emit_ranking(struct kp_emit *emit, const struct kp_report *report)
 {
 	kp_emit_list_begin(emit, "operators");
@@ -268,6 +285,7 @@ static void emit_ranking(struct kp_emit *emit, const struct kp_report *report)
 		if (report->traffic.any)
 			kp_traffic_emit(emit, &report->operators[i].traffic);
 		kp_emit_count(emit, "distinct_kernels", report->operators[i].kernel_count);
+		emit_variants(emit, report, &report->operators[i]);
 		kp_emit_map_end(emit);
 	}
 	kp_emit_list_end(emit);

@@ -46,6 +46,16 @@ static const struct kp_field operator_fields[] = {
 	{0},
 };
 
+static const struct kp_field variant_fields[] = {
+	{"name", KP_FIELD_STRING, offsetof(struct kp_variant_row, name), 0, false},
+	{"above_threshold", KP_FIELD_BOOL,
+	 offsetof(struct kp_variant_row, above_threshold), 0, false},
+	SHARES(struct kp_variant_row),
+	{"calls", KP_FIELD_U64, offsetof(struct kp_variant_row, calls), 0, false},
+	TIMES(struct kp_variant_row),
+	{0},
+};
+
 static const struct kp_field kernel_fields[] = {
 	{"name", KP_FIELD_STRING, offsetof(struct kp_kernel_row, shortened), 0, false},
 	{"full_name", KP_FIELD_STRING, offsetof(struct kp_kernel_row, full), 0, false},
@@ -66,6 +76,10 @@ static const struct kp_field kernel_fields[] = {
 	 offsetof(struct kp_kernel_row, static_shared_bytes), 0, false},
 	{"dynamic_shared_bytes_per_block", KP_FIELD_U32,
 	 offsetof(struct kp_kernel_row, dynamic_shared_bytes), 0, false},
+	{"variant", KP_FIELD_STRING, offsetof(struct kp_kernel_row, variant), 0, false},
+	{"dtype", KP_FIELD_STRING, offsetof(struct kp_kernel_row, dtype), 0, false},
+	{"library", KP_FIELD_STRING, offsetof(struct kp_kernel_row, library), 0, false},
+	{"label_source", KP_FIELD_SOURCE, offsetof(struct kp_kernel_row, label_source), 0, false},
 	{0},
 };
 
@@ -79,6 +93,11 @@ static const struct kp_field kernel_fields[] = {
 
 static const struct kp_field operator_estimate_fields[] = {
 	ESTIMATE(struct kp_operator_row),
+	{0},
+};
+
+static const struct kp_field variant_estimate_fields[] = {
+	ESTIMATE(struct kp_variant_row),
 	{0},
 };
 
@@ -119,10 +138,14 @@ static const struct kp_field memop_fields[] = {
 
 const struct kp_row_kind kp_operator_fields = {operator_fields,
 					       offsetof(struct kp_operator_row, durations)};
+const struct kp_row_kind kp_variant_fields = {variant_fields,
+					      offsetof(struct kp_variant_row, durations)};
 const struct kp_row_kind kp_kernel_fields = {kernel_fields,
 					     offsetof(struct kp_kernel_row, durations)};
 const struct kp_row_kind kp_operator_estimate_fields = {
 	operator_estimate_fields, offsetof(struct kp_operator_row, durations)};
+const struct kp_row_kind kp_variant_estimate_fields = {variant_estimate_fields,
+						       offsetof(struct kp_variant_row, durations)};
 const struct kp_row_kind kp_kernel_estimate_fields = {kernel_estimate_fields,
 						      offsetof(struct kp_kernel_row, durations)};
 const struct kp_row_kind kp_operator_call_fields = {operator_call_fields,
@@ -134,6 +157,17 @@ const struct kp_row_kind kp_kernel_call_fields = {kernel_call_fields,
 const struct kp_row_kind kp_kernel_queue_fields = {kernel_queue_fields,
 						   offsetof(struct kp_kernel_row, host.queue)};
 const struct kp_row_kind kp_memop_fields = {memop_fields, offsetof(struct kp_memop_row, durations)};
+
+/* What a label rests on; nothing where there is none. */
+static const char *source_name(const void *member)
+{
+	static const char *const names[] = {[KP_LABEL_NONE] = NULL,
+					    [KP_LABEL_NAME] = "name",
+					    [KP_LABEL_SEQUENCE] = "sequence",
+					    [KP_LABEL_USER] = "user rule"};
+
+	return names[*(const enum kp_label_source *)member];
+}
 
 static bool is_absent(const struct kp_row_kind *kind, const struct kp_field *field, const void *row)
 {
@@ -172,6 +206,9 @@ static void emit_field(struct kp_emit *emit, const struct kp_field *field, const
 	case KP_FIELD_BOOL:
 		kp_emit_bool(emit, field->key, *(const bool *)member);
 		break;
+	case KP_FIELD_SOURCE:
+		kp_emit_string(emit, field->key, source_name(member));
+		break;
 	}
 }
 
@@ -205,13 +242,18 @@ enum kp_status kp_fields_csv_text(FILE *file, const char *text)
 	return KP_OK;
 }
 
+static enum kp_status csv_text_or_nothing(FILE *file, const char *text)
+{
+	return text ? kp_fields_csv_text(file, text) : KP_OK;
+}
+
 static enum kp_status csv_field(FILE *file, const struct kp_field *field, const void *member)
 {
 	const uint32_t *triple = member;
 
 	switch (field->type) {
 	case KP_FIELD_STRING:
-		return kp_fields_csv_text(file, *(const char *const *)member);
+		return csv_text_or_nothing(file, *(const char *const *)member);
 	case KP_FIELD_U64:
 		fprintf(file, "%" PRIu64, *(const uint64_t *)member);
 		break;
@@ -229,6 +271,8 @@ static enum kp_status csv_field(FILE *file, const struct kp_field *field, const 
 	case KP_FIELD_BOOL:
 		fputs(*(const bool *)member ? "true" : "false", file);
 		break;
+	case KP_FIELD_SOURCE:
+		return csv_text_or_nothing(file, source_name(member));
 	}
 	return KP_OK;
 }

@@ -13,12 +13,13 @@
 #include "profiler/emit.h"
 
 enum kp_field_type {
-	KP_FIELD_STRING, /* const char * */
+	KP_FIELD_STRING, /* const char *; NULL is null */
 	KP_FIELD_U64,
 	KP_FIELD_U32,
 	KP_FIELD_TRIPLE, /* uint32_t[3]: a list, or "x,y,z" in CSV */
 	KP_FIELD_DOUBLE,
-	KP_FIELD_BOOL
+	KP_FIELD_BOOL,
+	KP_FIELD_SOURCE /* enum kp_label_source, in words */
 };
 
 struct kp_field {
@@ -36,9 +37,11 @@ struct kp_row_kind {
 };
 
 extern const struct kp_row_kind kp_operator_fields; /* of struct kp_operator_row */
+extern const struct kp_row_kind kp_variant_fields;  /* of struct kp_variant_row */
 extern const struct kp_row_kind kp_kernel_fields;   /* of struct kp_kernel_row */
 /* What such rows have besides where the report is scaled up. */
-extern const struct kp_row_kind kp_operator_estimate_fields, kp_kernel_estimate_fields;
+extern const struct kp_row_kind kp_operator_estimate_fields, kp_variant_estimate_fields,
+	kp_kernel_estimate_fields;
 /* What they have besides where the calls that launched were timed; call and queue times may be
  * there without each other. */
 extern const struct kp_row_kind kp_operator_call_fields, kp_operator_queue_fields;

@@ -167,7 +167,7 @@ static void print_totals(FILE *file, const struct kp_report *report, const struc
 	else
 		line(file, view, KP_STYLE_PLAIN, "Kernels", "%s launch%s of %zu kernel%s%s",
 		     kp_human_count(counts->kernels).text, counts->kernels == 1 ? "" : "es",
-		     report->kernel_count, report->kernel_count == 1 ? "" : "s", graphs);
+		     report->distinct_kernels, report->distinct_kernels == 1 ? "" : "s", graphs);
 }
 
 /* What counters were sampled. */

@@ -81,22 +81,54 @@ static enum kp_status add_kernel(struct gathering *gathering, const struct kp_ke
 	return row->name ? KP_OK : KP_NO_MEMORY;
 }
 
-/* The kernels of one operator, largest first, and a row for those that are not shown. */
+/*
+ * The kernels of one operator, or of one variant of it, largest first, and a row for those that are
+ * not shown.
+ */
 static enum kp_status add_beneath(struct gathering *gathering,
-				  const struct kp_operator_row *operator)
+				  const struct kp_operator_row *operator, const size_t * variant,
+				  unsigned depth)
 {
 	const struct kp_kernel_row *kernels = &gathering->report->kernels[operator->first_kernel];
-	size_t shown = limit(gathering->view, operator->kernel_count);
-	struct kp_table_row rest = {.depth = 1, .rest_of = "kernel"};
+	size_t shown = limit(gathering->view, operator->kernel_count), seen = 0;
+	struct kp_table_row rest = {.depth = depth, .rest_of = "kernel"};
 	enum kp_status status = KP_OK;
 
-	for (size_t i = 0; i < shown && status == KP_OK; i++)
-		status = add_kernel(gathering, &kernels[i], 1);
-	for (size_t i = shown; i < operator->kernel_count; i++)
-		add_to_rest(&rest, kernels[i].calls, &kernels[i].durations, &kernels[i].estimate,
-			    &kernels[i].host, &kernels[i].shares);
+	for (size_t i = 0; i < operator->kernel_count && status == KP_OK; i++) {
+		if (variant && kernels[i].variant_index != *variant)
+			continue;
+		if (seen++ < shown)
+			status = add_kernel(gathering, &kernels[i], depth);
+		else
+			add_to_rest(&rest, kernels[i].calls, &kernels[i].durations,
+				    &kernels[i].estimate, &kernels[i].host, &kernels[i].shares);
+	}
 	if (rest.rest > 0)
 		gathering->rows[gathering->count++] = rest;
+	return status;
+}
+
+/* The variants of one operator, all of them: they are few. */
+static enum kp_status add_variants(struct gathering *gathering,
+				   const struct kp_operator_row *operator)
+{
+	enum kp_status status = KP_OK;
+
+	for (size_t i = 0; i < operator->variant_count && status == KP_OK; i++) {
+		size_t number = operator->first_variant + i;
+		const struct kp_variant_row *variant = &gathering->report->variants[number];
+
+		gathering->rows[gathering->count++] = (struct kp_table_row){
+			.name = variant->name ? variant->name : "(not told)",
+			.depth = 1,
+			.calls = variant->calls,
+			.durations = variant->durations,
+			.estimate = variant->estimate,
+			.shares = variant->shares,
+			.marked = variant->above_threshold,
+		};
+		status = add_beneath(gathering, operator, & number, 2);
+	}
 	return status;
 }
 
@@ -118,7 +150,9 @@ static enum kp_status gather_operators(struct gathering *gathering)
 			.shares = operator->shares,
 			.traffic = report->traffic.any ? &operator->traffic : NULL,
 			.marked = operator->above_threshold, };
-		status = add_beneath(gathering, operator);
+		status = gathering->view->by == KP_BY_VARIANT
+				 ? add_variants(gathering, operator)
+				 : add_beneath(gathering, operator, NULL, 1);
 	}
 	for (size_t i = shown; i < report->operator_count; i++)
 		add_to_rest(&rest, report->operators[i].calls, &report->operators[i].durations,
@@ -153,7 +187,9 @@ static void print_ranking(FILE *file, const struct gathering *gathering)
 	const struct kp_view *view = gathering->view;
 	const struct kp_table table = {
 		.kind = KP_TABLE_RANKING,
-		.name_title = view->by == KP_BY_KERNEL ? "Kernel" : "Operator/Kernel",
+		.name_title = view->by == KP_BY_KERNEL    ? "Kernel"
+			      : view->by == KP_BY_VARIANT ? "Operator/Variant/Kernel"
+							  : "Operator/Kernel",
 		.rows = gathering->rows,
 		.row_count = gathering->count,
 		.traffic = gathering->report->traffic.any,
@@ -235,8 +271,9 @@ static void print_host(FILE *file, const struct gathering *gathering)
 enum kp_status kp_print_text(FILE *file, const struct kp_report *report, const struct kp_view *view)
 {
 	struct gathering gathering = {.report = report, .view = view};
-	/* Every operator may have a row for its rest, and so may the table. */
-	size_t room = report->kernel_count + 2 * report->operator_count + 1;
+	/* Every operator and variant may have a row for its rest, and so may the table. */
+	size_t room =
+		report->kernel_count + 2 * report->operator_count + 2 * report->variant_count + 1;
 	enum kp_status status = KP_NO_MEMORY;
 
 	gathering.rows = calloc(room, sizeof *gathering.rows);

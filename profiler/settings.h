@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 /* Values of the choices, in the order of their names in commands.c. */
-enum kp_by { KP_BY_OPERATOR, KP_BY_KERNEL, KP_BY_PROCESS };
+enum kp_by { KP_BY_OPERATOR, KP_BY_KERNEL, KP_BY_PROCESS, KP_BY_VARIANT };
 enum kp_names { KP_NAMES_SHORT, KP_NAMES_FULL, KP_NAMES_MANGLED };
 enum kp_color { KP_COLOR_AUTO, KP_COLOR_ALWAYS, KP_COLOR_NEVER };
 enum kp_switch { KP_SWITCH_ON, KP_SWITCH_OFF };
@@ -27,6 +27,7 @@ struct kp_settings {
 	bool shares;            /* show all three shares */
 	bool roofline;          /* draw it */
 	bool gaps;              /* show idle time in detail */
+	const char *operators;  /* file of rules; NULL: none */
 	double threshold_pct;   /* of kernel time */
 	uint64_t top;           /* rows at each level; 0: all */
 	const char *iterations; /* in detail: "auto" or a range; NULL: in short */

@@ -19,6 +19,7 @@ import compare
 import counter_checks
 import host_checks
 import timeline_checks
+import workload_checks
 from compare import median
 from report import Report
 from runner import Check, Skip, markdown, require, run_table
@@ -624,6 +625,7 @@ CHECKS = [
     Check("traffic-streams", 400, traffic_known(["--streams"], 0.05), "the same, two at once: 5 %"),
     Check("traffic-ncu", 900, traffic_ncu([], 0.02), "PyTorch eager: reads = ncu's, 2 % or 0.2 MB"),
     Check("traffic-ncu-graph", 900, traffic_ncu(["--graph"], 0.05), "CUDA graph: the same, 5 %"),
+    *workload_checks.rows(sys.modules[__name__]),
     Check("overhead", 300, overhead, "cost of a launch and of a graph node"),
 ]
 

@@ -76,6 +76,8 @@ static const struct {
 	{"operator\"\" _k(char const*)", "operator\"\" _k", "char const*", "operator\"\" _k"},
 	{"void f(int)::{lambda(int)#1}::operator()(int) const",
 	 "f(int)::{lambda(int)#1}::operator()", "int", "f"},
+	{"void k<2, A<b>::operator()<c, d>(e, f)::{lambda(int)#1}>(int)",
+		"k<2, A<b>::operator()<c, d>(e, f)::{lambda(int)#1}>", "int", "k"},
 	{"void h<f()::{lambda()#1}::operator()() const::{lambda(x)#2}>(y)",
 		"h<f()::{lambda()#1}::operator()() const::{lambda(x)#2}>", "y", "h"},
 	{"f[abi:cxx11](int)", "f[abi:cxx11]", "int", "f[abi:cxx11]"},

@@ -5,6 +5,9 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -112,6 +115,10 @@ static const struct labelled pytorch[] = {
 		"_ZN2at6native18elementwise_kernelILi128ELi4EZNS0_22gpu_kernel_impl_nocas"
 		"tIZZZNS0_23direct_copy_kernel_cudaERNS_18TensorIteratorBaseEENKUlvE1_clE"
 		"vENKUlvE10_clEvEUlN3c108BFloat16EE_EEvS4_RKT_EUliE_EEviT1_"},
+	{"copy",
+		"_ZN2at6native34_scatter_gather_elementwise_kernelILi128ELi8EZNS0_36_cuda_scatter"
+		"_gather_internal_kernelILb0ENS0_10OpaqueTypeILi8EEElEclINS0_12TensorAssignEEEvRN"
+		"S_14TensorIteratorElllRKT_EUliE_EEviT1_"},
 	{"reduction",
 		"_ZN2at6native13reduce_kernelILi512ELi1ENS0_8ReduceOpIfNS0_7MeanOpsIffffE"
 		"EjfLi4ELi4EEEEEvT1_"},
@@ -159,8 +166,10 @@ static const struct labelled compiled[] = {
 	{"elementwise", "loop_multiply_fusion_3"},
 	{"reduction", "input_reduce_fusion_1"},
 	{"copy", "loop_transpose_fusion"},
-	{"copy", "loop_convert_fusion_2"},
+	{"elementwise", "loop_convert_fusion_2"},
+	{"copy", "wrapped_convert"},
 	{"gemm", "gemm_fusion_dot_12"},
+	{"unknown", "fusion_7"},
 	{"softmax", "triton_softmax_1"},
 	{"elementwise", "wrapped_add"},
 };
@@ -216,24 +225,24 @@ static const struct labelled own[] = {
 	{"attention", "_Z18naive_flash_kernel9attentionf"},
 	{"gemm", "_Z13matmul_kernel6matmul"},
 	{"memory", "_Z11fill_kernelP13__nv_bfloat16mmff"},
-	{"other", "_Z14advance_kernelPii"},
+	{"unknown", "_Z14advance_kernelPii"},
 };
 
 /* What stands in template arguments and parameters does not make the kernel. */
 static const struct labelled misleading[] = {
-	{"other", "_Z5stageIN4nccl9AllReduceE7softmaxEvT_"},
-	{"other", "_Z5stageIXadL_Z10all_reducePfEEEvPf"},
-	{"other", "_Z5stageP9attention"},
+	{"unknown", "_Z5stageIN4nccl9AllReduceE7softmaxEvT_"},
+	{"unknown", "_Z5stageIXadL_Z10all_reducePfEEEvPf"},
+	{"unknown", "_Z5stageP9attention"},
 	{"elementwise",
 		"_ZN2at6native29vectorized_elementwise_kernelILi4E14gemm_allreduceSt5arra"
 		"yIPcLm3EEEEviT0_T1_"},
 	{"elementwise",
 		"_ZN2at6native29vectorized_elementwise_kernelILi4E17not_a_silu_kernelSt5a"
 		"rrayIPcLm3EEEEviT0_T1_"},
-	{"other", "_Z13process_stopsPi"},
-	{"other", "_Z9conversePi"},
-	{"other", ""},
-	{"other", "\\x80\xff((((<<<<"},
+	{"unknown", "_Z13process_stopsPi"},
+	{"unknown", "_Z9conversePi"},
+	{"unknown", ""},
+	{"unknown", "\\x80\xff((((<<<<"},
 };
 /* clang-format on */
 
@@ -262,6 +271,13 @@ static int tear_down(void **state)
 	return 0;
 }
 
+static const char *operator_of(const struct kp_operators *operators, const struct kp_label *label)
+{
+	struct kp_variant variant = kp_operators_variant(operators, label->variant);
+
+	return kp_operators_name(operators, variant.operator_index);
+}
+
 static void check(struct fixture *fixture, const struct labelled *names, size_t count)
 {
 	size_t wrong = 0;
@@ -269,13 +285,13 @@ static void check(struct fixture *fixture, const struct labelled *names, size_t 
 	for (size_t i = 0; i < count; i++) {
 		struct kp_text mangled = {names[i].mangled, strlen(names[i].mangled)};
 		const char *full = kp_demangle(fixture->arena, mangled), *found;
-		size_t index;
+		struct kp_label label;
 
 		assert_non_null(full);
 		assert_int_not_equal(strncmp(full, "_Z", 2),
 				     0); /* the test's own names are right */
-		assert_int_equal(kp_operators_match(fixture->operators, full, &index), KP_OK);
-		found = kp_operators_name(fixture->operators, index);
+		assert_int_equal(kp_operators_match(fixture->operators, full, &label), KP_OK);
+		found = operator_of(fixture->operators, &label);
 		if (strcmp(found, names[i].operator) != 0) {
 			print_error("%s, not %s: %s\n", found, names[i].operator, full);
 			wrong++;
@@ -304,7 +320,7 @@ static void test_operators_all_have_names_and_rules(void **state)
 	size_t count = kp_operators_count(fixture->operators);
 
 	assert_true(count >= 19);
-	assert_string_equal(kp_operators_name(fixture->operators, count - 1), "other");
+	assert_string_equal(kp_operators_name(fixture->operators, KP_OPERATOR_UNKNOWN), "unknown");
 	for (size_t i = 0; i < count; i++) {
 		assert_true(strlen(kp_operators_name(fixture->operators, i)) > 0);
 		assert_true(strlen(kp_operators_about(fixture->operators, i)) > 0);
@@ -313,10 +329,10 @@ static void test_operators_all_have_names_and_rules(void **state)
 
 static void match_is(const struct kp_operators *operators, const char *full, const char *expected)
 {
-	size_t index;
+	struct kp_label label;
 
-	assert_int_equal(kp_operators_match(operators, full, &index), KP_OK);
-	assert_string_equal(kp_operators_name(operators, index), expected);
+	assert_int_equal(kp_operators_match(operators, full, &label), KP_OK);
+	assert_string_equal(operator_of(operators, &label), expected);
 }
 
 /* A name that no demangler reads is no function: its letters say nothing. */
@@ -324,7 +340,7 @@ static void test_operators_do_not_guess_mangled_names(void **state)
 {
 	struct fixture *fixture = *state;
 
-	match_is(fixture->operators, "_ZN5stageI10all_reduceEvPf", "other");
+	match_is(fixture->operators, "_ZN5stageI10all_reduceEvPf", "unknown");
 }
 
 static void test_operators_conditions(void **state)
@@ -332,58 +348,204 @@ static void test_operators_conditions(void **state)
 	static const char yaml[] = "operators:\n"
 				   "- {name: first, about: a}\n"
 				   "- {name: second, about: b}\n"
-				   "- {name: rest, about: c}\n"
 				   "rules:\n"
 				   "- {operator: first, function: ['inner::*kernel', 'plain'],"
 				   " argument: [Op*]}\n"
 				   "- {operator: second, words: [rms norm, solo]}\n"
 				   "- {operator: second, scope: outer}\n";
 	struct kp_operators *operators;
-	size_t line;
+	struct kp_rules_error error;
 
 	(void)state;
-	assert_int_equal(kp_operators_create(yaml, strlen(yaml), &operators, &line), KP_OK);
+	assert_int_equal(kp_operators_create(yaml, strlen(yaml), &operators, &error), KP_OK);
 	match_is(operators, "void a::inner::my_kernel<b::OpAdd>(int)", "first");
-	match_is(operators, "void a::winner::my_kernel<b::OpAdd>(int)", "rest");
-	match_is(operators, "void a::inner::my_kernel<b::NotOp>(int)", "rest");
+	match_is(operators, "void a::winner::my_kernel<b::OpAdd>(int)", "unknown");
+	match_is(operators, "void a::inner::my_kernel<b::NotOp>(int)", "unknown");
 	match_is(operators, "void plain<X<OpMul> >(int)", "first");
-	match_is(operators, "void explain<X<OpMul> >(int)", "rest");
-	match_is(operators, "void f<solo>(int)", "rest");
+	match_is(operators, "void explain<X<OpMul> >(int)", "unknown");
+	match_is(operators, "void f<solo>(int)", "unknown");
 	match_is(operators, "FusedRMSNormKernel<8>(int)", "second");
 	match_is(operators, "norm_of_rms(int)", "second");
-	match_is(operators, "normal_rms(int)", "rest");
+	match_is(operators, "normal_rms(int)", "unknown");
 	match_is(operators, "void outer::g<4>(int)", "second");
-	match_is(operators, "void g<outer::T>(outer::T)", "rest");
+	match_is(operators, "void g<outer::T>(outer::T)", "unknown");
 	kp_operators_destroy(operators);
 }
 
 static void test_operators_bad_rules_name_their_line(void **state)
 {
+#define A "operators:\n- {name: a, about: b}\n"
 	static const struct {
 		const char *yaml;
 		size_t line;
+		const char *says;
 	} bad[] = {
-		{"", 1},
-		{"operators: []\nrules: []\n", 1},
-		{"operators:\n- {name: a, about: b}\nrules:\n- {operator: z, words: [q]}\n", 4},
-		{"operators:\n- {name: a, about: b}\nrules:\n- {operator: a}\n", 4},
-		{"operators:\n- {name: a, about: b}\nrules:\n- {operator: a, colour: [q]}\n", 4},
-		{"operators:\n- {name: a}\nrules:\n- {operator: a, words: [q]}\n", 2},
-		{"operators: [\n", 2},
+		{"", 1, "no rules"},
+		{"- a\n", 1, "a mapping"},
+		{"rulez: []\n", 1, "no key «rulez»"},
+		{A "rules:\n- {operator: z, words: [q]}\n", 4, "no operator is called «z»"},
+		{A "rules:\n- {operator: a}\n", 4, "needs a condition"},
+		{A "rules:\n- {words: [q]}\n", 4, "needs the key «operator»"},
+		{A "rules:\n- {operator: a, colour: [q]}\n", 4, "no key «colour»"},
+		{A "rules:\n- {operator: a, words: []}\n", 4, "empty list"},
+		{A "rules:\n- operator: a\n  words: [q, '']\n", 5, "empty text"},
+		{A "rules:\n- operator: a\n  words: [q]\n  words: [r]\n", 6, "twice"},
+		{A "rules:\n- {operator: a, words: [{b: c}]}\n", 4, "a text is expected"},
+		{A "rules:\n- {operator: a, words: q, helper: 1}\n", 4, "neither true nor false"},
+		{A "rules: {operator: a}\n", 3, "«rules» is a list"},
+		{A "- {name: a, about: c}\n", 3, "an operator «a» already"},
+		{"operators:\n- {name: a}\n", 2, "needs the key «about»"},
+		{"operators: [\n", 2, "not YAML"},
+		{A "sequences:\n- {operator: a, variant: v, steps: [[a]]}\n", 4, "2 to 8 steps"},
+		{A "sequences:\n- {operator: a, variant: v, steps: [a, b]}\n", 4,
+		 "no operator is called «b»"},
+		{"types:\n- {type: bf16}\n", 2, "needs a condition"},
 	};
+#undef A
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		struct kp_operators *operators;
-		size_t line;
+		struct kp_rules_error error;
 
 		assert_int_equal(
-			kp_operators_create(bad[i].yaml, strlen(bad[i].yaml), &operators, &line),
+			kp_operators_create(bad[i].yaml, strlen(bad[i].yaml), &operators, &error),
 			KP_INVALID);
 		assert_null(operators);
-		if (i >= 2)
-			assert_int_equal(line, bad[i].line);
+		if (!strstr(error.text, bad[i].says) || error.line != bad[i].line)
+			fail_msg("%s: line %zu: %s", bad[i].yaml, error.line, error.text);
 	}
+}
+
+static void test_operators_tell_variant_type_and_library(void **state)
+{
+	static const struct {
+		const char *name, *variant, *dtype, *library;
+	} labels[] = {
+		{"nvjet_sm90_tst_64x8_64x16_4x1_v_bz_TNT", "bf16", "bf16", "cuBLAS"},
+		{"nvjet_hsh_96x128_64x7_2x1_v_bz_TNN", "fp16", "fp16", "cuBLAS"},
+		{"nvjet_sm90_qqtst_128x128_128x6_1x2_h_bz_ovscale_TNT", "fp8", "fp8", "cuBLAS"},
+		{"nvjet_sss_tf32_128x256_TNT", "tf32", "tf32", "cuBLAS"},
+		{"ampere_sgemm_32x32_sliced1x4_tn", "fp32", "fp32", "cuBLAS"},
+		{"void cublasLt::splitKreduce_kernel<32, int, float, __nv_bfloat16, float>(int)",
+		 "bf16", "bf16", "cuBLAS"},
+		{"void pytorch_flash::flash_fwd_splitkv_kernel<cutlass::half_t>(int)", "decode",
+		 "fp16", "FlashAttention"},
+		{"void at::native::vectorized_elementwise_kernel<4, "
+		 "at::native::FillFunctor<float>, std::array<char*, 1ul> >(int)",
+		 "fill", "fp32", "PyTorch"},
+		{"void vllm::rms_norm_kernel<c10::BFloat16>(c10::BFloat16*)", "RMS", "bf16",
+		 "vLLM"},
+		{"silu_kernel(__nv_bfloat16*, unsigned long)", "other", "bf16", NULL},
+		{"triton_poi_fused_mul_silu_3", "gated", NULL, "TorchInductor"},
+		{"advance_kernel(int*, int)", NULL, NULL, NULL},
+	};
+	struct fixture *fixture = *state;
+
+	for (size_t i = 0; i < sizeof(labels) / sizeof(labels[0]); i++) {
+		struct kp_label label;
+		const char *found[3];
+		const char *wanted[3] = {labels[i].variant, labels[i].dtype, labels[i].library};
+
+		assert_int_equal(kp_operators_match(fixture->operators, labels[i].name, &label),
+				 KP_OK);
+		found[0] = kp_operators_variant(fixture->operators, label.variant).name;
+		found[1] = label.dtype;
+		found[2] = label.library;
+		for (int k = 0; k < 3; k++)
+			if (strcmp(found[k] ? found[k] : "-", wanted[k] ? wanted[k] : "-") != 0)
+				fail_msg("%s: %s, not %s", labels[i].name, found[k], wanted[k]);
+	}
+}
+
+/* Rules on top are asked first, may name operators of their own, and take a label away. */
+static void test_operators_user_rules_come_first(void **state)
+{
+	static const char yaml[] = "operators:\n"
+				   "- {name: beam, about: our own}\n"
+				   "rules:\n"
+				   "- {operator: beam, variant: step, function: 'beam_*'}\n"
+				   "- {operator: gemm, function: 'my_secret'}\n"
+				   "- {operator: unknown, function: 'copy_*'}\n"
+				   "libraries:\n"
+				   "- {library: ours, function: ['beam_*', 'nvjet_*']}\n";
+	struct kp_operators *operators;
+	struct kp_rules_error error;
+	struct kp_label label;
+
+	(void)state;
+	assert_int_equal(kp_operators_builtin(&operators), KP_OK);
+	match_is(operators, "my_secret(__half*)", "unknown");
+	assert_int_equal(kp_operators_add(operators, yaml, strlen(yaml), &error), KP_OK);
+	match_is(operators, "my_secret(__half*)", "gemm");
+	match_is(operators, "beam_step", "beam");
+	match_is(operators, "copy_thing", "unknown");
+	match_is(operators, "softmax_kernel", "softmax");
+	assert_int_equal(kp_operators_match(operators, "my_secret(__half*)", &label), KP_OK);
+	assert_int_equal(label.source, KP_LABEL_USER);
+	assert_string_equal(kp_operators_variant(operators, label.variant).name, "fp16");
+	assert_int_equal(kp_operators_match(operators, "nvjet_hsh_96x128", &label), KP_OK);
+	assert_int_equal(label.source, KP_LABEL_NAME);
+	assert_string_equal(label.library, "ours");
+	kp_operators_destroy(operators);
+}
+
+/* Rules with broken bytes are read or refused with a line, and never harm. */
+static void test_operators_survive_broken_rules(void **state)
+{
+	extern const unsigned char kp_operators_yaml[];
+	extern const size_t kp_operators_yaml_length;
+	char *text = malloc(kp_operators_yaml_length);
+	uint32_t random = 1;
+
+	(void)state;
+	assert_non_null(text);
+	for (int round = 0; round < 200; round++) {
+		struct kp_operators *operators;
+		struct kp_rules_error error;
+		struct kp_label label;
+		enum kp_status status;
+
+		memcpy(text, kp_operators_yaml, kp_operators_yaml_length);
+		for (int i = 0; i < 1 + round % 4; i++) {
+			random = random * 1664525U + 1013904223U;
+			text[random % kp_operators_yaml_length] = (char)(random >> 24);
+		}
+		status = kp_operators_create(text, kp_operators_yaml_length - (size_t)round,
+					     &operators, &error);
+		if (status == KP_OK)
+			assert_int_equal(kp_operators_match(operators, "void a::b<c>(d)", &label),
+					 KP_OK);
+		else
+			assert_true(error.line > 0 && error.text[0]);
+		kp_operators_destroy(operators);
+	}
+	free(text);
+}
+
+/* A few bytes must not become gigabytes. */
+static void test_operators_refuse_many_aliases(void **state)
+{
+	static const char item[] = "- {operator: a, words: *w}\n";
+	static const char head[] = "operators:\n- {name: a, about: b}\nrules:\n"
+				   "- {operator: a, words: &w [";
+	const size_t size = sizeof(head) + 2 * 4000 + 4 + 4000 * sizeof(item);
+	char *text = malloc(size), *at = text;
+	struct kp_operators *operators;
+	struct kp_rules_error error;
+
+	(void)state;
+	assert_non_null(text);
+	at += sprintf(at, "%s", head);
+	for (int i = 0; i < 4000; i++)
+		at += sprintf(at, "x,");
+	at += sprintf(at, "]}\n");
+	for (int i = 0; i < 4000; i++)
+		at += sprintf(at, "%s", item);
+	assert_int_equal(kp_operators_create(text, (size_t)(at - text), &operators, &error),
+			 KP_INVALID);
+	assert_non_null(strstr(error.text, "patterns"));
+	free(text);
 }
 
 int main(void)
@@ -400,6 +562,10 @@ int main(void)
 		cmocka_unit_test(test_operators_do_not_guess_mangled_names),
 		cmocka_unit_test(test_operators_conditions),
 		cmocka_unit_test(test_operators_bad_rules_name_their_line),
+		cmocka_unit_test(test_operators_tell_variant_type_and_library),
+		cmocka_unit_test(test_operators_user_rules_come_first),
+		cmocka_unit_test(test_operators_survive_broken_rules),
+		cmocka_unit_test(test_operators_refuse_many_aliases),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -132,7 +132,7 @@ static void test_report_keys_kernels_by_mangled_name(void **state)
 	ranked = rank_files(&file, 1, true);
 	assert_int_equal(ranked.report->kernel_count, 5);
 	assert_int_equal(ranked.report->operator_count, 1);
-	assert_string_equal(ranked.report->operators[0].name, "other");
+	assert_string_equal(ranked.report->operators[0].name, "unknown");
 	for (size_t i = 0; i < 5; i++) {
 		assert_non_null(find_kernel(ranked.report, names[i]));
 		for (size_t j = 0; j < i; j++)

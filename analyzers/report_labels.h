@@ -1,0 +1,28 @@
+/* Labels of launch configurations while a report is built: private to report*.c. */
+#ifndef KP_ANALYZERS_REPORT_LABELS_H
+#define KP_ANALYZERS_REPORT_LABELS_H
+
+#include <stdint.h>
+
+#include "analyzers/operators.h"
+#include "trace/reader.h"
+
+struct kp_builder;
+
+/* One kernel name of the trace. */
+struct kp_build_name {
+	const char *full; /* demangled, in the report's arena */
+	struct kp_label label;
+};
+
+/* report_labels.c: names and labels of all launch configurations; row of a configuration. */
+enum kp_status kp_build_labels(struct kp_builder *builder);
+enum kp_status kp_build_row_of(struct kp_builder *builder, const struct kp_process *process,
+			       uint32_t config, uint32_t *row);
+void kp_build_labels_fini(struct kp_builder *builder);
+
+/* report_sequences.c: labels by the order of launches; reads the whole trace if there can be any.
+ */
+enum kp_status kp_build_sequences(struct kp_builder *builder);
+
+#endif

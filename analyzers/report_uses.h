@@ -1,0 +1,31 @@
+/* GPUs, and who used them, while a report is built: private to report*.c. */
+#ifndef KP_ANALYZERS_REPORT_USES_H
+#define KP_ANALYZERS_REPORT_USES_H
+
+#include <stdint.h>
+
+#include "analyzers/report.h"
+
+struct kp_builder;
+
+/* One GPU as one process used it. */
+struct kp_build_use {
+	uint32_t process, gpu;
+	struct kp_sweep *sweep; /* NULL: its busy time is not asked for */
+};
+
+/* report_gpus.c: which timeline a device of a process belongs to. */
+enum kp_status kp_build_gpu_of(struct kp_builder *builder, const struct kp_process *process,
+			       uint32_t device, uint32_t *gpu);
+/* Numbers the starts of hosts: fills `boot` of all processes. */
+void kp_build_boots(struct kp_builder *builder);
+
+/* report_processes.c: the use of a GPU by a process; a row, when all is read and settled. */
+enum kp_status kp_build_use_of(struct kp_builder *builder, const struct kp_process *process,
+			       uint32_t gpu, uint32_t *use);
+enum kp_status kp_build_uses_settle(struct kp_builder *builder, uint64_t watermark_ns);
+void kp_build_uses_fini(struct kp_builder *builder);
+enum kp_status kp_build_process_row(struct kp_builder *builder, size_t number,
+				    struct kp_process_row *row);
+
+#endif

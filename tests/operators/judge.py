@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""How much of GPU time kprof labels rightly, by operator, against hand-labelled kernels.
+
+    tests/operators/judge.py KPROF MAKE_TRACE
+
+NAME.truth says what the kernels of a recorded trace do: a line is operator, calls and mangled name,
+separated by tabs; «a|b» are both right; a kernel that does the work of several operators has a line
+for each. What a kernel does is meant, not what for: a `torch.cat` that makes a cache longer is a
+copy. Only attention that is written out is one operator: its products, mask and softmax. names.txt
+has names alone, of libraries that were not run; each counts the same.
+
+Prints a line for each, and fails where less is right than «at least» says.
+"""
+
+import collections
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+NAMES_AT_LEAST = 98
+
+
+def report(kprof, trace):
+    made = subprocess.run([kprof, "report", "--format", "json", trace], check=True,
+                          stdout=subprocess.PIPE)
+    return json.loads(made.stdout)["kernels"]
+
+
+def read_truth(path):
+    """The facts of its header, and {mangled name: [(operators, calls)]}."""
+    facts, truth = {}, collections.defaultdict(list)
+    for line in path.read_text().splitlines():
+        if line.startswith("# "):
+            key, _, value = line[2:].partition(": ")
+            facts[key] = value
+            continue
+        operators, calls, name = line.split("\t")
+        truth[name].append((operators.split("|"), int(calls)))
+    return facts, truth
+
+
+def right_calls(truth, labelled):
+    """Of a kernel's calls, those that are labelled rightly; labelled: {operator: calls}."""
+    left, right = dict(labelled), 0
+    for operators, calls in truth:
+        for operator in operators:
+            taken = min(calls, left.get(operator, 0))
+            left[operator] = left.get(operator, 0) - taken
+            calls -= taken
+            right += taken
+    return right
+
+
+def judge_trace(kprof, path):
+    facts, truth = read_truth(path)
+    rows = report(kprof, HERE / facts["trace"])
+    labelled, calls, times = (collections.defaultdict(collections.Counter),
+                              collections.Counter(), collections.Counter())
+    for row in rows:
+        name = row["mangled_name"]
+        labelled[name][row["operator"]] += row["calls"]
+        calls[name] += row["calls"]
+        times[name] += row["total_ns"] or 0
+    for name, parts in truth.items():
+        if sum(part[1] for part in parts) != calls[name]:
+            sys.exit(f"{path.name}: {calls[name]} calls of {name} in the trace")
+    if set(calls) != set(truth):
+        sys.exit(f"{path.name}: not labelled by hand: {sorted(set(calls) - set(truth))}")
+    total = sum(times.values())
+    wrong = {name: times[name] * (1 - right_calls(truth[name], labelled[name]) / calls[name])
+             for name in calls}
+    unknown = sum(row["total_ns"] or 0 for row in rows if row["operator"] == "unknown")
+    print_line(path.stem, len(calls), 100 * (1 - sum(wrong.values()) / total),
+               100 * unknown / total, facts["role"])
+    for name in sorted(wrong, key=wrong.get, reverse=True):
+        if wrong[name] > total / 1000:
+            print(f"    {100 * wrong[name] / total:.1f}% {'|'.join(labelled[name])}, "
+                  f"not {'|'.join(o for p in truth[name] for o in p[0])}: {name[:100]}")
+    return sum(wrong.values()) <= total * (100 - float(facts["at least"])) / 100
+
+
+def judge_names(kprof, make_trace):
+    lines = [line.split("\t") for line in (HERE / "names.txt").read_text().splitlines()
+             if line and not line.startswith("#")]
+    with tempfile.TemporaryDirectory() as folder:
+        trace = os.path.join(folder, "names.kprof")
+        with open(trace, "wb") as file:
+            subprocess.run([make_trace, *(line[2] for line in lines)], check=True, stdout=file)
+        rows = {row["mangled_name"]: row for row in report(kprof, trace)}
+    wrong = [(rows[name], operator, library) for operator, library, name in lines
+             if (rows[name]["operator"], rows[name]["library"] or "-") != (operator, library)]
+    unknown = sum(row["operator"] == "unknown" for row in rows.values())
+    right = 100 * (1 - len(wrong) / len(lines))
+    print_line("names", len(lines), right, 100 * unknown / len(lines), "never run here")
+    for row, operator, library in wrong:
+        print(f"    {row['operator']} of {row['library']}, not {operator} of {library}: "
+              f"{row['mangled_name'][:100]}")
+    return right >= NAMES_AT_LEAST
+
+
+def print_line(name, kernels, right_pct, unknown_pct, role):
+    print(f"{name:20} {kernels:4} kernels  {right_pct:6.2f} % right  {unknown_pct:5.2f} % unknown"
+          f"  {role}")
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    kprof, make_trace = sys.argv[1:]
+    good = [judge_trace(kprof, path) for path in sorted(HERE.glob("*.truth"))]
+    good.append(judge_names(kprof, make_trace))
+    sys.exit(0 if all(good) else 1)
+
+
+if __name__ == "__main__":
+    main()
