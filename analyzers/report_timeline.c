@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 /* What a range is, in `names` of a process. */
 #define NAME_KNOWN 0x80
 #define NAME_STEP 0x40
