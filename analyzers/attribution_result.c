@@ -20,6 +20,8 @@
 #define MEASURED_PART 0.75
 /* Standard error of the model itself (a window counts evenly), of the estimated part. */
 #define MODEL_PART 0.004
+/* And of what rates change by from piece to piece, since they change within pieces, too. */
+#define UNLIKE_PART 0.005
 /* Nothing finer is told than what the highest rate counts in so many nanoseconds (clocks tick every
  * 32 ns): standard error of a launch. */
 #define RESOLUTION_NS 5.0
@@ -59,7 +61,8 @@ static void add_class(struct summing *sum, const struct kp_class_result *result)
 		return;
 	}
 	double alone = result->alone_weight / result->weight;
-	double model = MODEL_PART * (1 - alone) * result->launches * result->mean;
+	double model = (MODEL_PART * result->mean + UNLIKE_PART * result->unlike) * (1 - alone) *
+		       result->launches;
 
 	sum->launches += result->launches;
 	sum->time_ns += result->launches * result->mean_ns;
