@@ -89,7 +89,7 @@ enum kp_status kp_print_roofline(FILE *file, const struct kp_report *report,
 				 const struct kp_view *view)
 {
 	struct kp_roof roof;
-	char tensor[64] = "", title[256];
+	char tensor[128] = "", title[256];
 
 	fputc('\n', file);
 	if (!kp_roof_of(report, &roof)) {

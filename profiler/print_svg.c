@@ -45,15 +45,20 @@ static enum kp_status put_text(FILE *file, const char *text)
 	return KP_OK;
 }
 
+/* The part of a logarithmic axis up to a value; what lies outside is at its end. */
+static double part_of(double value, double low, double high)
+{
+	return fmin(fmax(log(value / low) / log(high / low), 0), 1);
+}
+
 static double x_of(const struct kp_roof *roof, double flop_per_byte)
 {
-	return LEFT + PLOT_WIDTH * log(flop_per_byte / roof->low) / log(roof->high / roof->low);
+	return LEFT + PLOT_WIDTH * part_of(flop_per_byte, roof->low, roof->high);
 }
 
 static double y_of(const struct kp_roof *roof, double tflops)
 {
-	return TOP + PLOT_HEIGHT -
-	       PLOT_HEIGHT * log(tflops / roof->bottom) / log(roof->top / roof->bottom);
+	return TOP + PLOT_HEIGHT - PLOT_HEIGHT * part_of(tflops, roof->bottom, roof->top);
 }
 
 /* Lines at whole decades, with their numbers. */

@@ -38,6 +38,8 @@ static void set_edges(struct kp_roof *roof)
 	roof->high = pow(10, ceil(log10(fmin(high * 2, 1e6))));
 	roof->bottom = pow(10, floor(log10(fmax(bottom / 2, 1e-6))));
 	roof->top = pow(10, ceil(log10(roof->tensor.value * 1.2)));
+	roof->high = fmax(roof->high, 10 * roof->low);
+	roof->top = fmax(roof->top, 10 * roof->bottom);
 }
 
 bool kp_roof_of(const struct kp_report *report, struct kp_roof *out)
