@@ -37,6 +37,7 @@ struct kp_attribution {
 	struct kp_rows rows;
 	struct kp_stretch stretches[KP_STRETCHES];
 	size_t stretch_count;
+	size_t stride; /* one of so many samples is solved for: 1, but where that took too long */
 };
 
 /* What attribution_edges.c finds for one metric. */

@@ -85,6 +85,12 @@ static void add_row(struct solving *solving, const struct kp_row *row)
 	}
 }
 
+static bool is_solved_for(const struct kp_attribution *attribution, const struct kp_row *row)
+{
+	return row->length_ns <= attribution->length_max_ns &&
+	       row->sample % attribution->stride == 0;
+}
+
 static enum kp_status first_pass(struct solving *solving)
 {
 	struct kp_attribution *attribution = solving->attribution;
@@ -92,7 +98,7 @@ static enum kp_status first_pass(struct solving *solving)
 
 	kp_rows_begin(&attribution->rows, solving->found.edges, NULL);
 	while ((row = kp_rows_next(&attribution->rows))) {
-		if (row->count && row->length_ns <= attribution->length_max_ns)
+		if (row->count && is_solved_for(attribution, row))
 			add_row(solving, row);
 	}
 	for (size_t c = 0; c < attribution->kept; c++) {
@@ -145,7 +151,7 @@ static void second_pass(struct solving *solving)
 		totals->background += solving->background * row->length_ns;
 		totals->attributed += row->alone ? value : model;
 		tally(solving, row, value);
-		if (row->length_ns > attribution->length_max_ns)
+		if (!is_solved_for(attribution, row))
 			continue;
 		totals->samples_used++;
 		solving->squares += (value - model) * (value - model);

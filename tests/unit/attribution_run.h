@@ -16,7 +16,7 @@
 
 #define LAUNCHES_MAX 40000
 #define SAMPLES_MAX 60000
-#define CLASSES_MAX 64
+#define CLASSES_MAX 256
 /* A window's edges in these runs: unlike what is expected before looking. */
 #define LAG_NS 400.0
 #define LEAD_NS 1500.0

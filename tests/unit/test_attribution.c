@@ -1,4 +1,6 @@
 /* The attribution on runs whose truth is known, because they were made up. */
+#include <time.h>
+
 #include "tests/unit/attribution_run.h"
 
 /* ---- the kinds of run ---- */
@@ -261,6 +263,25 @@ static void test_attribution_survives_absurd_input(void **state)
 	run_end(run);
 }
 
+/*
+ * As many kernels at once as a GPU runs, in every sample: a small file, and the square of their
+ * number. Counted in processor time, of which there is little here.
+ */
+static void test_attribution_takes_no_hours(void **state)
+{
+	struct run *run = run_begin(53);
+	clock_t begin = clock();
+
+	(void)state;
+	for (uint32_t i = 0; i < 250; i++)
+		launch_at(run, i, BASE_NS + i, 500000000, 1e6);
+	sample(run, 10000, 0);
+	solve(run);
+	assert_true(run->sample_count >= 50000);
+	assert_true(clock() - begin < 20 * CLOCKS_PER_SEC);
+	run_end(run);
+}
+
 static void test_attribution_takes_nothing(void **state)
 {
 	struct run *run = run_begin(51);
@@ -292,6 +313,7 @@ int main(void)
 		cmocka_unit_test(test_attribution_says_when_it_knows_too_little),
 		cmocka_unit_test(test_attribution_intervals_cover),
 		cmocka_unit_test(test_attribution_survives_absurd_input),
+		cmocka_unit_test(test_attribution_takes_no_hours),
 		cmocka_unit_test(test_attribution_takes_nothing),
 	};
 
