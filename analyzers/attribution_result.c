@@ -110,7 +110,8 @@ struct kp_traffic kp_attribution_of(const struct kp_attribution_metric *metric,
 	if (!(sum.launches > 0) || sum.unknown_launches > UNKNOWN_PART * sum.launches ||
 	    sum.unknown_ns > UNKNOWN_PART * sum.time_ns)
 		return traffic;
-	traffic.mean = sum.value / sum.launches;
+	/* Samples of a launch alone may count less than the background does on average. */
+	traffic.mean = fmax(sum.value / sum.launches, 0);
 	traffic.ci95 = t * hypot(sqrt(variance_of(metric, classes, count) + sum.model_squares) /
 					 sum.launches,
 				 RESOLUTION_NS * metric->rate_max);

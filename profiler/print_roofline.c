@@ -109,6 +109,10 @@ enum kp_status kp_print_roofline(FILE *file, const struct kp_report *report,
 	kp_text_wrap(file, title, 0, 0, view->width);
 	if (roof.placed)
 		print_grid(file, &roof);
+	if (!roof.count) {
+		kp_text_wrap(file, KP_ROOF_EMPTY, 0, 0, view->width);
+		return KP_OK;
+	}
 	fprintf(file, "%8s %7s %6s %-*s %-7s Kernel\n", "GB/s", "FLOP/B", "Roof", BAR, "", "Bound");
 	for (size_t i = 0; i < roof.count && i < LIST_MAX; i++)
 		print_point(file, &roof.points[i], view->width);

@@ -163,6 +163,8 @@ enum kp_status kp_print_svg(FILE *file, const struct kp_report *report)
 		put_axes(file, &roof);
 		put_roof(file, &roof);
 	}
+	if (!roof.count)
+		fprintf(file, "<text x=\"%d\" y=\"%d\">" KP_ROOF_EMPTY "</text>\n", LEFT, TOP);
 	enum kp_status status = put_list(file, &roof, top);
 	fputs("</svg>\n", file);
 	return status;

@@ -14,6 +14,10 @@
 #include "profiler/print.h"
 
 #define KP_ROOF_POINTS_MAX 26
+/* What is said where no kernel has a place beneath the roof. */
+#define KP_ROOF_EMPTY                                                                              \
+	"No kernel is beneath the roof: there is too little evidence of any one's traffic. "       \
+	"Longer runs, or samples at shorter intervals (--counter-interval), give more."
 
 struct kp_roof_point {
 	const struct kp_kernel_row *kernel;

@@ -160,6 +160,29 @@ static void test_attribution_keeps_the_background_out(void **state)
 	run_end(run);
 }
 
+/* Where all is background, a launch counts nothing, and never less. */
+static void test_attribution_counts_no_less_than_nothing(void **state)
+{
+	struct run *run = run_begin(54);
+
+	(void)state;
+	for (int i = 0; i < 100; i++)
+		launch(run, 0, 100000, 0, 40000);
+	sample(run, 10000, 0);
+	for (size_t i = 0; i < run->sample_count; i++)
+		run->values[i] += (float)(1e6 + 1e5 * uniform(run));
+	for (size_t i = 0; i < run->launch_count; i++) {
+		size_t at = (run->launches[i].start_ns - run->begin_ns[0]) / 10000;
+
+		for (size_t k = at + 2; k < at + 8; k++)
+			run->values[k] *= 0.9F;
+	}
+	solve(run);
+	assert_int_equal(of(run, 0).source, KP_TRAFFIC_MEASURED);
+	assert_true(of(run, 0).mean >= 0);
+	run_end(run);
+}
+
 /* Gaps in the samples, and one that is much too long, spoil nothing. */
 static void test_attribution_bears_missing_samples(void **state)
 {
@@ -309,6 +332,7 @@ int main(void)
 		cmocka_unit_test(test_attribution_measures_long_kernels),
 		cmocka_unit_test(test_attribution_follows_growing_launches),
 		cmocka_unit_test(test_attribution_keeps_the_background_out),
+		cmocka_unit_test(test_attribution_counts_no_less_than_nothing),
 		cmocka_unit_test(test_attribution_bears_missing_samples),
 		cmocka_unit_test(test_attribution_says_when_it_knows_too_little),
 		cmocka_unit_test(test_attribution_intervals_cover),

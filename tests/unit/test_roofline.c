@@ -155,6 +155,19 @@ static void test_roofline_keeps_all_in_the_picture(void **state)
 	}
 }
 
+static void test_roofline_says_when_no_kernel_is_known(void **state)
+{
+	struct made made;
+
+	(void)state;
+	make(&made);
+	for (size_t i = 0; i < KERNELS; i++)
+		made.kernels[i].traffic.source = KP_TRAFFIC_UNKNOWN;
+	assert_non_null(strstr(print(&made.report, false), "No kernel is beneath the roof"));
+	assert_null(strstr(printed, "Bound"));
+	assert_non_null(strstr(print(&made.report, true), "No kernel is beneath the roof"));
+}
+
 /* The title of a chip with four digits of everything is whole. */
 static void test_roofline_has_room_for_its_title(void **state)
 {
@@ -185,6 +198,7 @@ int main(void)
 		cmocka_unit_test(test_roofline_draws_text),
 		cmocka_unit_test(test_roofline_draws_a_picture),
 		cmocka_unit_test(test_roofline_keeps_all_in_the_picture),
+		cmocka_unit_test(test_roofline_says_when_no_kernel_is_known),
 		cmocka_unit_test(test_roofline_has_room_for_its_title),
 		cmocka_unit_test(test_roofline_says_when_there_is_none),
 	};
