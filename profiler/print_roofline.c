@@ -107,6 +107,8 @@ enum kp_status kp_print_roofline(FILE *file, const struct kp_report *report,
 	snprintf(title, sizeof title, "Roofline: memory %.0f GB/s (%s)%s", roof.memory.value,
 		 kp_ceiling_source_name(roof.memory.source), tensor);
 	kp_text_wrap(file, title, 0, 0, view->width);
+	if (roof.others)
+		kp_text_wrap(file, KP_ROOF_OTHERS, 0, 0, view->width);
 	if (roof.placed)
 		print_grid(file, &roof);
 	if (!roof.count) {

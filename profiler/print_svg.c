@@ -158,7 +158,7 @@ enum kp_status kp_print_svg(FILE *file, const struct kp_report *report)
 	if (roof.tensor.value > 0)
 		fprintf(file, ", 16-bit tensor %.0f TFLOP/s (%s)", roof.tensor.value,
 			kp_ceiling_source_name(roof.tensor.source));
-	fputs("</text>\n", file);
+	fprintf(file, "%s</text>\n", roof.others ? ". " KP_ROOF_OTHERS : "");
 	if (roof.placed) {
 		put_axes(file, &roof);
 		put_roof(file, &roof);

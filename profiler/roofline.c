@@ -42,6 +42,14 @@ static void set_edges(struct kp_roof *roof)
 	roof->top = fmax(roof->top, 10 * roof->bottom);
 }
 
+static bool is_other(const struct kp_roof *roof, const struct kp_gpu_row *gpu)
+{
+	const struct kp_ceiling *of = gpu->traffic->ceilings.of;
+
+	return of[KP_CEILING_READ].value != roof->memory.value ||
+	       of[KP_CEILING_TENSOR_BF16].value != roof->tensor.value;
+}
+
 bool kp_roof_of(const struct kp_report *report, struct kp_roof *out)
 {
 	*out = (struct kp_roof){.ridge = NAN};
@@ -53,6 +61,8 @@ bool kp_roof_of(const struct kp_report *report, struct kp_roof *out)
 		return false;
 	out->memory = out->gpu->traffic->ceilings.of[KP_CEILING_READ];
 	out->tensor = out->gpu->traffic->ceilings.of[KP_CEILING_TENSOR_BF16];
+	for (size_t i = 0; i < report->gpu_count; i++)
+		out->others |= report->gpus[i].traffic && is_other(out, &report->gpus[i]);
 	if (out->memory.source == KP_CEILING_ABSENT || !(out->memory.value > 0))
 		return false;
 	if (out->tensor.source == KP_CEILING_ABSENT || !(out->tensor.value > 0))

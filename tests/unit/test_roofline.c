@@ -168,6 +168,26 @@ static void test_roofline_says_when_no_kernel_is_known(void **state)
 	assert_non_null(strstr(print(&made.report, true), "No kernel is beneath the roof"));
 }
 
+static void test_roofline_says_that_gpus_differ(void **state)
+{
+	struct kp_gpu_traffic traffic;
+	struct kp_gpu_row gpus[3];
+	struct made made;
+
+	(void)state;
+	make(&made);
+	traffic = made.traffic;
+	gpus[0] = gpus[1] = gpus[2] = made.gpu;
+	gpus[1].traffic = &traffic;
+	gpus[2].traffic = NULL;
+	made.report.gpus = gpus;
+	made.report.gpu_count = 3;
+	assert_null(strstr(print(&made.report, false), "first GPU"));
+	traffic.ceilings.of[KP_CEILING_READ].value = 4800;
+	assert_non_null(strstr(print(&made.report, false), "first GPU"));
+	assert_non_null(strstr(print(&made.report, true), "first GPU"));
+}
+
 /* The title of a chip with four digits of everything is whole. */
 static void test_roofline_has_room_for_its_title(void **state)
 {
@@ -199,6 +219,7 @@ int main(void)
 		cmocka_unit_test(test_roofline_draws_a_picture),
 		cmocka_unit_test(test_roofline_keeps_all_in_the_picture),
 		cmocka_unit_test(test_roofline_says_when_no_kernel_is_known),
+		cmocka_unit_test(test_roofline_says_that_gpus_differ),
 		cmocka_unit_test(test_roofline_has_room_for_its_title),
 		cmocka_unit_test(test_roofline_says_when_there_is_none),
 	};
