@@ -9,15 +9,13 @@
 #define SCALED_VARIATION 0.2
 #define SCALED_LAUNCHES 50
 #define SCALED_PART 0.005
+#define PIECED_LAUNCHES 5
 /*
  * What launches count in pieces of their own rates from the usual length of a sample on, where
  * there are so many. Samples shared with others reach into it by their length at most, and rates
- * change most at the edges: the outer pieces are the first part of a sample, the next end at the
- * second.
+ * change most at the edges: these parts of a sample are where the first pieces end.
  */
-#define PIECED_LAUNCHES 5
-#define PIECED_EDGE 0.25
-#define PIECED_NEAR 1.1
+static const double pieced_ends[KP_PIECES / 2] = {0.2, 0.5, 1.1};
 /* Samples of more than so many times the usual length are not solved for. */
 #define LENGTHS_MAX 4
 #define LENGTHS_LOOKED_AT 4096
@@ -94,14 +92,14 @@ static void keep_class(struct kp_attribution *attribution, uint32_t number,
 	double mean = times->sum_ns / times->launches, length = attribution->length_ns;
 	struct kp_class_times *kept = &attribution->times[number];
 
-	*kept = (struct kp_class_times){times->launches, mean, times->least_ns, false, 0, 0};
+	*kept = (struct kp_class_times){times->launches, mean, times->least_ns, false, {0}};
 	if (kinds->scaled < KP_SCALED_MAX && is_scaled(times, mean, whole_ns)) {
 		kept->scaled = true;
 		kinds->scaled++;
 	} else if (kinds->pieced < KP_PIECED_MAX && times->launches >= PIECED_LAUNCHES &&
 		   length > 0 && mean >= length) {
-		kept->edge_part = PIECED_EDGE * length / mean;
-		kept->near_part = fmin(PIECED_NEAR * length / mean, 0.5);
+		for (size_t p = 0; p < KP_PIECES / 2; p++)
+			kept->ends[p] = fmin(pieced_ends[p] * length / mean, 0.5);
 		kinds->pieced++;
 	}
 }

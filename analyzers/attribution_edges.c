@@ -68,7 +68,7 @@ static void add_term(struct term *terms, size_t *count, size_t column, double va
 /* Columns that a class has besides its own. */
 static size_t more_of(const struct kp_class_times *times)
 {
-	return times->edge_part > 0 ? KP_PIECES - 1 : times->scaled;
+	return times->ends[0] > 0 ? KP_PIECES - 1 : times->scaled;
 }
 
 /* A class's columns, added up. */
@@ -103,7 +103,7 @@ static void add_class(const struct finding *finding, const struct kp_row_entry *
 	const struct kp_class_times *times = &finding->attribution->times[entry->class];
 	size_t more = finding->more_columns[entry->class];
 
-	if (times->edge_part > 0) {
+	if (times->ends[0] > 0) {
 		add_term(terms, count, entry->class, entry->pieces[0]);
 		for (size_t p = 1; p < KP_PIECES; p++)
 			add_term(terms, count, more + p - 1, entry->pieces[p]);
@@ -130,7 +130,7 @@ static void add_edges(const struct finding *finding, const struct kp_row_entry *
 	const struct kp_class_times *times = &finding->attribution->times[entry->class];
 	double lag, lead;
 
-	if (times->edge_part > 0) {
+	if (times->ends[0] > 0) {
 		lag = by_pieces(finding, entry->class, entry->d_lag_pieces);
 		lead = by_pieces(finding, entry->class, entry->d_lead_pieces);
 	} else {
@@ -218,7 +218,7 @@ static enum kp_status pass(struct finding *finding, double *residual)
 		}
 	}
 	for (size_t c = 0; c < finding->edged; c++) {
-		if (attribution->times[c].edge_part > 0)
+		if (attribution->times[c].ends[0] > 0)
 			kp_pieces_tie(&attribution->times[c], c, finding->more_columns[c],
 				      finding->matrix, finding->n);
 	}

@@ -10,11 +10,13 @@
 /* Sizes of the pieces, as parts of the window. */
 static void fill_sizes(const struct kp_class_times *times, double *sizes)
 {
-	double next = times->near_part - times->edge_part;
+	double last = 0;
 
-	sizes[0] = sizes[4] = times->edge_part;
-	sizes[1] = sizes[3] = next;
-	sizes[2] = fmax(1 - 2 * times->near_part, 0);
+	for (size_t p = 0; p < KP_PIECES / 2; p++) {
+		sizes[p] = sizes[KP_PIECES - 1 - p] = times->ends[p] - last;
+		last = times->ends[p];
+	}
+	sizes[KP_PIECES / 2] = 1 - 2 * last;
 }
 
 static size_t column_of(size_t class, size_t more, size_t piece)
@@ -33,16 +35,15 @@ void kp_pieces_tie(const struct kp_class_times *times, size_t class, size_t more
 
 		evidence += sizes[p] * sizes[p] * matrix[column * n + column];
 	}
-	for (size_t p = 0; p + 1 < KP_PIECES; p++) {
-		size_t q = p == 1 && !(sizes[2] > 0) ? 3 : p + 1;
-		double tie = ALIKE * evidence;
-
+	double tie = ALIKE * evidence;
+	for (size_t p = 1, last = 0; p < KP_PIECES; p++) {
 		if (!(sizes[p] > 0))
 			continue;
-		size_t a = column_of(class, more, p), b = column_of(class, more, q);
-		matrix[a * n + a] += tie / (sizes[p] * sizes[p]);
-		matrix[b * n + b] += tie / (sizes[q] * sizes[q]);
-		matrix[b * n + a] -= tie / (sizes[p] * sizes[q]);
+		size_t a = column_of(class, more, last), b = column_of(class, more, p);
+		matrix[a * n + a] += tie / (sizes[last] * sizes[last]);
+		matrix[b * n + b] += tie / (sizes[p] * sizes[p]);
+		matrix[b * n + a] -= tie / (sizes[last] * sizes[p]);
+		last = p;
 	}
 }
 

@@ -22,6 +22,8 @@
 #define MODEL_PART 0.004
 /* And of what rates change by from piece to piece, since they change within pieces, too. */
 #define UNLIKE_PART 0.005
+/* And of the whole, what neighbours' edges got or lack of it. */
+#define NEIGHBOUR_PART 0.001
 /* Nothing finer is told than what the highest rate counts in so many nanoseconds (clocks tick every
  * 32 ns): standard error of a launch. */
 #define RESOLUTION_NS 5.0
@@ -61,8 +63,11 @@ static void add_class(struct summing *sum, const struct kp_class_result *result)
 		return;
 	}
 	double alone = result->alone_weight / result->weight;
-	double model = (MODEL_PART * result->mean + UNLIKE_PART * result->unlike) * (1 - alone) *
-		       result->launches;
+	double model = (MODEL_PART * result->mean + UNLIKE_PART * result->unlike) * (1 - alone);
+
+	if (result->unlike > 0)
+		model += NEIGHBOUR_PART * result->mean;
+	model *= result->launches;
 
 	sum->launches += result->launches;
 	sum->time_ns += result->launches * result->mean_ns;

@@ -97,9 +97,9 @@ static struct place place_of(double offset, double width, bool at_edge)
 static void add_pieces(struct kp_row_entry *entry, const struct kp_class_times *times,
 		       struct place from, struct place to, double factor)
 {
+	const double *first = times->ends;
 	const double ends[KP_PIECES + 1] = {
-		0, times->edge_part, times->near_part, 1 - times->near_part, 1 - times->edge_part,
-		1};
+		0, first[0], first[1], first[2], 1 - first[2], 1 - first[1], 1 - first[0], 1};
 
 	for (int i = 0; i < KP_PIECES; i++) {
 		double size = ends[i + 1] - ends[i];
@@ -153,7 +153,7 @@ static bool add_launch(struct kp_rows *rows, uint32_t class, double start, doubl
 	entry->d_lead += d_to;
 	entry->d_lag_scaled += d_from * scale;
 	entry->d_lead_scaled += d_to * scale;
-	if (times->edge_part > 0)
+	if (times->ends[0] > 0)
 		add_pieces(entry, times, place_of(begins ? 0 : -from, width, begins),
 			   place_of(ends ? width : length - from, width, ends), factor);
 	return true;

@@ -18,7 +18,7 @@
 #define KP_ROW_ENTRIES_MAX 256
 
 /* Pieces of a window that have rates of their own where a launch lasts longer than a sample. */
-#define KP_PIECES 5
+#define KP_PIECES 7
 
 /* The window of a class's launches: from start + lag to end - lead. */
 struct kp_window_edges {
@@ -30,10 +30,10 @@ struct kp_class_times {
 	double launches, mean_ns, least_ns;
 	bool scaled; /* what a launch counts has a part that grows with (duration − least) */
 	/*
-	 * Parts of the window: the first piece, as long as the last, and the first two pieces, as
-	 * long as the last two; one lies between, or none. 0: what a launch counts flows evenly.
+	 * Where the first pieces end, as parts of the window; the last ones mirror them, and one
+	 * lies between. All may end at the middle. 0: what a launch counts flows evenly.
 	 */
-	double edge_part, near_part;
+	double ends[KP_PIECES / 2];
 };
 
 /* One class, or the rest, in one sample. */
@@ -43,7 +43,7 @@ struct kp_row_entry {
 	double scaled;        /* the same, each times (duration − least) ÷ (mean − least) */
 	double d_lag, d_lead; /* derivatives of `share` */
 	double d_lag_scaled, d_lead_scaled; /* and of `scaled` */
-	/* If edge_part: parts of each piece in the sample, added up, and their derivatives. */
+	/* If ends: parts of each piece in the sample, added up, and their derivatives. */
 	double pieces[KP_PIECES], d_lag_pieces[KP_PIECES], d_lead_pieces[KP_PIECES];
 };
 

@@ -37,7 +37,7 @@ struct term {
 
 static bool is_pieced(const struct solving *solving, size_t class)
 {
-	return solving->attribution->times[class].edge_part > 0;
+	return solving->attribution->times[class].ends[0] > 0;
 }
 
 static size_t terms_of(const struct solving *solving, const struct kp_row *row, struct term *terms)

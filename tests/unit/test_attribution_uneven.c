@@ -14,6 +14,11 @@ static double flow_ends_early(uint32_t class, double part)
 	return class == 2 ? between(part, 0, 0.92) : part;
 }
 
+static double flow_ends_earlier(uint32_t class, double part)
+{
+	return class == 2 ? between(part, 0, 0.85) : part;
+}
+
 static double flow_starts_late(uint32_t class, double part)
 {
 	return class == 2 ? between(part, 0.08, 1) : part;
@@ -49,15 +54,15 @@ static struct run *run_in_turn(uint64_t seed, int turns, uint64_t gap_ns, double
 	return run;
 }
 
-/* Within half a per cent, and within the error. */
+/* Within a per cent, and within the error. */
 static void judge(uint64_t seed, flow_of *flow)
 {
 	for (uint64_t gap_ns = 1000; gap_ns <= 41000; gap_ns += 40000) {
 		struct run *run = run_in_turn(seed, 600, gap_ns, 0.002, flow);
 
-		assert_near(run, 0, 1.024e9, 0.005);
-		assert_near(run, 2, 1.024e9, 0.005);
-		assert_near(run, 3, 2.048e9, 0.005);
+		assert_near(run, 0, 1.024e9, 0.01);
+		assert_near(run, 2, 1.024e9, 0.01);
+		assert_near(run, 3, 2.048e9, 0.01);
 		assert_true(of(run, 2).ci95 < 0.03 * 1.024e9);
 		run_end(run);
 	}
@@ -67,6 +72,7 @@ static void test_attribution_bears_early_ends(void **state)
 {
 	(void)state;
 	judge(60, flow_ends_early);
+	judge(60, flow_ends_earlier);
 }
 
 static void test_attribution_bears_late_starts(void **state)
@@ -103,8 +109,8 @@ static void test_attribution_bears_unlike_launches(void **state)
 	}
 	sample_flow(run, 100000, 0, flow_ends_early);
 	solve(run);
-	assert_near(run, 0, 1.024e9, 0.03);
-	assert_near(run, 2, whole / 600, 0.03);
+	assert_near(run, 0, 1.024e9, 0.04);
+	assert_near(run, 2, whole / 600, 0.04);
 	run_end(run);
 }
 
