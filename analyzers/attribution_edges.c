@@ -458,7 +458,7 @@ static enum kp_status find_moves(struct finding *finding, double residual, doubl
 	struct kp_least least;
 	enum kp_status status;
 
-	for (size_t e = 0; e < 2 * edged; e++)
+	for (size_t e = 0; edged && e < 2 * edged; e++)
 		spread += whole_x(finding, e % edged) * whole_x(finding, e % edged) *
 			  element(finding, first + e, first + e);
 	off_ns = spread > 0 ? fmin(OFF_PART * sqrt(residual / spread), OFF_MAX_NS) : 0;
@@ -468,7 +468,7 @@ static enum kp_status find_moves(struct finding *finding, double residual, doubl
 	status = kp_least_factor(finding->joint, first, &least);
 	if (status != KP_OK)
 		return status;
-	for (size_t e = 0; e < 2 * edged; e++) {
+	for (size_t e = 0; edged && e < 2 * edged; e++) {
 		for (size_t j = 0; j < first; j++)
 			move[j] = off_ns * whole_x(finding, e % edged) *
 				  element(finding, first + e, j);
