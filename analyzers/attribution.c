@@ -11,6 +11,13 @@
 /* Less idle time than this tells nothing about the background. */
 #define IDLE_SAMPLES_MIN 20
 
+/*
+ * The effort of a solution grows with the square of the classes in each sample: squares that are
+ * added up at most, in a pass over all samples and in one over the stretches.
+ */
+#define EFFORT_MAX 1e10
+#define STRETCH_EFFORT_MAX 1e8
+
 static bool is_idle(const struct kp_attribution *attribution, size_t sample)
 {
 	return attribution->idle[sample / 8] >> (sample % 8) & 1;
@@ -32,6 +39,20 @@ double kp_attribution_background(const struct kp_attribution *attribution, const
 	return count >= IDLE_SAMPLES_MIN ? sum / length_ns : 0;
 }
 
+/* Solves for fewer samples where many have many classes: no file may keep a reader for hours. */
+static void bound_effort(struct kp_attribution *attribution, double squares)
+{
+	double samples = (double)attribution->input.sample_count, looked_at = 0;
+
+	for (size_t i = 0; i < attribution->stretch_count; i++)
+		looked_at += (double)attribution->stretches[i].count;
+	attribution->stride = 1 + (size_t)(squares / EFFORT_MAX);
+	double part = samples > 0 ? STRETCH_EFFORT_MAX * samples / (squares * looked_at + 1) : 1;
+	for (size_t i = 0; i < attribution->stretch_count && part < 1; i++)
+		attribution->stretches[i].count =
+			(size_t)(part * (double)attribution->stretches[i].count) + 1;
+}
+
 /* Marks idle samples, and keeps the positions where stretches begin. */
 static enum kp_status walk_once(struct kp_attribution *attribution)
 {
@@ -41,6 +62,7 @@ static enum kp_status walk_once(struct kp_attribution *attribution)
 	struct kp_window_edges *edges = calloc(attribution->kept + 1U, sizeof(*edges));
 	struct kp_rows *rows = &attribution->rows;
 	enum kp_status status = edges ? KP_OK : KP_NO_MEMORY;
+	double squares = 0;
 
 	if (status == KP_OK)
 		kp_rows_begin(rows, edges, NULL);
@@ -54,9 +76,12 @@ static enum kp_status walk_once(struct kp_attribution *attribution)
 			stretch->count = count;
 			attribution->stretch_count += status == KP_OK;
 		}
-		if (kp_rows_next(rows)->idle)
+		const struct kp_row *row = kp_rows_next(rows);
+		squares += (double)row->count * (double)row->count;
+		if (row->idle)
 			attribution->idle[i / 8] |= (uint8_t)(1U << (i % 8));
 	}
+	bound_effort(attribution, squares);
 	free(edges);
 	return status;
 }

@@ -16,6 +16,9 @@
  * says: first common ones, then those of each class that counts much. Without them, kernels of
  * 5-9 µs read 5 % too high from samples of 10 µs.
  *
+ * Where launches of a class last longer than a sample, x is seven: one for each piece of the
+ * window, since rates there differ, and samples of a launch's middle say nothing of its edges.
+ *
  * Samples that lie wholly inside one launch with nothing beside it are that launch's, whatever the
  * model says: launches longer than a few samples are measured, not estimated.
  *

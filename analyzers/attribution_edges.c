@@ -40,11 +40,12 @@ struct finding {
 	const float *values;
 	double background;
 	/*
-	 * Columns: classes 0 … edged - 1; all else, by time; the parts that grow with durations;
-	 * up to here `first`. Then lags, then leads of the same classes: n.
+	 * Columns: classes 0 … edged - 1; all else, by time; the parts that grow with durations,
+	 * and pieces behind the first; up to here `first`. Then lags, then leads of the same
+	 * classes: n.
 	 */
 	size_t edged, first, n;
-	size_t scaled_column[KP_EDGED_MAX]; /* of a class; 0: none */
+	size_t more_columns[KP_EDGED_MAX]; /* where those of a class begin; 0: none */
 	struct kp_window_edges *edges;
 	double *matrix, *right; /* of the last pass */
 	double squares, rows;   /* Σ value², rows */
@@ -64,12 +65,27 @@ static void add_term(struct term *terms, size_t *count, size_t column, double va
 		terms[(*count)++] = (struct term){(uint32_t)column, value};
 }
 
+/* Columns that a class has besides its own. */
+static size_t more_of(const struct kp_class_times *times)
+{
+	return times->ends[0] > 0 ? KP_PIECES - 1 : times->scaled;
+}
+
+/* A class's columns, added up. */
+static double whole_of(const struct finding *finding, size_t class, const double *vector)
+{
+	size_t more = more_of(&finding->attribution->times[class]);
+	double sum = vector[class];
+
+	for (size_t i = 0; i < more; i++)
+		sum += vector[finding->more_columns[class] + i];
+	return sum;
+}
+
 /* What a launch of the class counts. */
 static double whole_x(const struct finding *finding, size_t class)
 {
-	size_t scaled = finding->scaled_column[class];
-
-	return finding->x[class] + (scaled ? finding->x[scaled] : 0);
+	return whole_of(finding, class, finding->x);
 }
 
 /* Edges of a class whose durations differ: as if its launches counted by their duration. */
@@ -78,6 +94,51 @@ static double by_duration(const struct kp_class_times *times, double even, doubl
 	double least = times->least_ns / times->mean_ns;
 
 	return times->scaled ? least * even + (1 - least) * scaled : even;
+}
+
+/* The columns of one class but those of its edges. */
+static void add_class(const struct finding *finding, const struct kp_row_entry *entry,
+		      struct term *terms, size_t *count)
+{
+	const struct kp_class_times *times = &finding->attribution->times[entry->class];
+	size_t more = finding->more_columns[entry->class];
+
+	if (times->ends[0] > 0) {
+		add_term(terms, count, entry->class, entry->pieces[0]);
+		for (size_t p = 1; p < KP_PIECES; p++)
+			add_term(terms, count, more + p - 1, entry->pieces[p]);
+		return;
+	}
+	add_term(terms, count, entry->class, entry->share);
+	if (more)
+		add_term(terms, count, more, entry->scaled);
+}
+
+/* What pieces change by with an edge, each by what it counted in the last pass; of the whole. */
+static double by_pieces(const struct finding *finding, size_t class, const double *changes)
+{
+	double whole = whole_x(finding, class), sum = finding->x[class] * changes[0];
+
+	for (size_t p = 1; p < KP_PIECES; p++)
+		sum += finding->x[finding->more_columns[class] + p - 1] * changes[p];
+	return whole > 0 ? sum / whole : 0;
+}
+
+static void add_edges(const struct finding *finding, const struct kp_row_entry *entry,
+		      struct term *terms, size_t *count)
+{
+	const struct kp_class_times *times = &finding->attribution->times[entry->class];
+	double lag, lead;
+
+	if (times->ends[0] > 0) {
+		lag = by_pieces(finding, entry->class, entry->d_lag_pieces);
+		lead = by_pieces(finding, entry->class, entry->d_lead_pieces);
+	} else {
+		lag = by_duration(times, entry->d_lag, entry->d_lag_scaled);
+		lead = by_duration(times, entry->d_lead, entry->d_lead_scaled);
+	}
+	add_term(terms, count, finding->first + entry->class, lag);
+	add_term(terms, count, finding->first + finding->edged + entry->class, lead);
 }
 
 static size_t terms_of(const struct finding *finding, const struct kp_row *row, struct term *terms)
@@ -98,32 +159,28 @@ static size_t terms_of(const struct finding *finding, const struct kp_row *row, 
 			other_ns += entry->share * times->mean_ns;
 			continue;
 		}
-		add_term(terms, &count, entry->class, entry->share);
-		if (finding->scaled_column[entry->class])
-			add_term(terms, &count, finding->scaled_column[entry->class],
-				 entry->scaled);
-		if (!finding->edges_too)
-			continue;
-		add_term(terms, &count, finding->first + entry->class,
-			 by_duration(times, entry->d_lag, entry->d_lag_scaled));
-		add_term(terms, &count, finding->first + edged + entry->class,
-			 by_duration(times, entry->d_lead, entry->d_lead_scaled));
+		add_class(finding, entry, terms, &count);
+		if (finding->edges_too)
+			add_edges(finding, entry, terms, &count);
 	}
 	add_term(terms, &count, edged, other_ns);
 	return count;
 }
 
-static void add_row(struct finding *finding, const struct term *terms, size_t count, double value)
+static void add_row(struct finding *finding, const struct term *terms, size_t count, double value,
+		    double weight)
 {
-	finding->squares += value * value;
-	finding->rows++;
+	finding->squares += weight * value * value;
+	finding->rows += weight;
 	for (size_t i = 0; i < count; i++) {
-		finding->right[terms[i].column] += terms[i].value * value;
+		double weighted = weight * terms[i].value;
+
+		finding->right[terms[i].column] += weighted * value;
 		for (size_t j = 0; j <= i; j++) {
 			size_t a = terms[i].column, b = terms[j].column;
 
 			finding->matrix[a > b ? a * finding->n + b : b * finding->n + a] +=
-				terms[i].value * terms[j].value;
+				weighted * terms[j].value;
 		}
 	}
 }
@@ -138,7 +195,7 @@ static enum kp_status pass(struct finding *finding, double *residual)
 {
 	struct kp_attribution *attribution = finding->attribution;
 	struct kp_rows *rows = &attribution->rows;
-	struct term terms[4 * (KP_ROW_ENTRIES_MAX + 1) + 1];
+	struct term terms[(KP_PIECES + 2) * (KP_ROW_ENTRIES_MAX + 1) + 1];
 	size_t first = finding->first;
 	enum kp_status status;
 
@@ -156,8 +213,14 @@ static enum kp_status pass(struct finding *finding, double *residual)
 				continue;
 			add_row(finding, terms, terms_of(finding, row, terms),
 				(double)finding->values[row->sample] -
-					finding->background * row->length_ns);
+					finding->background * row->length_ns,
+				row->weight);
 		}
+	}
+	for (size_t c = 0; c < finding->edged; c++) {
+		if (attribution->times[c].ends[0] > 0)
+			kp_pieces_tie(&attribution->times[c], c, finding->more_columns[c],
+				      finding->matrix, finding->n);
 	}
 	for (size_t i = 0; i < first; i++)
 		memcpy(&finding->joint[i * first], &finding->matrix[i * finding->n],
@@ -395,7 +458,7 @@ static enum kp_status find_moves(struct finding *finding, double residual, doubl
 	struct kp_least least;
 	enum kp_status status;
 
-	for (size_t e = 0; e < 2 * edged; e++)
+	for (size_t e = 0; edged && e < 2 * edged; e++)
 		spread += whole_x(finding, e % edged) * whole_x(finding, e % edged) *
 			  element(finding, first + e, first + e);
 	off_ns = spread > 0 ? fmin(OFF_PART * sqrt(residual / spread), OFF_MAX_NS) : 0;
@@ -405,15 +468,13 @@ static enum kp_status find_moves(struct finding *finding, double residual, doubl
 	status = kp_least_factor(finding->joint, first, &least);
 	if (status != KP_OK)
 		return status;
-	for (size_t e = 0; e < 2 * edged; e++) {
+	for (size_t e = 0; edged && e < 2 * edged; e++) {
 		for (size_t j = 0; j < first; j++)
 			move[j] = off_ns * whole_x(finding, e % edged) *
 				  element(finding, first + e, j);
 		kp_least_solve(&least, move);
-		for (size_t c = 0; c < edged; c++) {
-			size_t scaled = finding->scaled_column[c];
-			moves[e * edged + c] = move[c] + (scaled ? move[scaled] : 0);
-		}
+		for (size_t c = 0; c < edged; c++)
+			moves[e * edged + c] = whole_of(finding, c, move);
 	}
 	kp_least_fini(&least);
 	return KP_OK;
@@ -432,8 +493,11 @@ enum kp_status kp_edges_find(struct kp_attribution *attribution, const float *va
 	enum kp_status status = KP_NO_MEMORY;
 
 	for (size_t c = 0; c < edged; c++) {
-		if (attribution->times[c].scaled)
-			finding.scaled_column[c] = finding.first++;
+		size_t more = more_of(&attribution->times[c]);
+
+		if (more)
+			finding.more_columns[c] = finding.first;
+		finding.first += more;
 	}
 	size_t n = finding.n = finding.first + 2 * edged;
 	*out = (struct kp_edges_found){.edged = edged};

@@ -14,6 +14,8 @@
 #define KP_EDGED_MAX 96
 /* Classes that have a part in proportion to the duration. */
 #define KP_SCALED_MAX 64
+/* Classes whose launches count in pieces. */
+#define KP_PIECED_MAX 64
 #define KP_BLOCKS_MAX 50
 /* Where the edges are found: so many stretches of so many samples, or all of them. */
 #define KP_STRETCHES 24
@@ -29,11 +31,13 @@ struct kp_attribution {
 	uint32_t *kept_of_class;
 	uint32_t kept;                /* classes that are kept */
 	struct kp_class_times *times; /* of each kept class; the last is the rest */
+	double length_ns;             /* the usual length of a sample */
 	double length_max_ns;         /* longer samples say too little and are not solved for */
 	uint8_t *idle;                /* a bit for each sample: nothing ran in it or near it */
 	struct kp_rows rows;
 	struct kp_stretch stretches[KP_STRETCHES];
 	size_t stretch_count;
+	size_t stride; /* one of so many samples is solved for: 1, but where that took too long */
 };
 
 /* What attribution_edges.c finds for one metric. */
@@ -54,6 +58,16 @@ double kp_attribution_background(const struct kp_attribution *attribution, const
 enum kp_status kp_edges_find(struct kp_attribution *attribution, const float *values,
 			     double background, struct kp_edges_found *out);
 void kp_edges_fini(struct kp_edges_found *found);
+
+/*
+ * attribution_pieces.c, of a class with pieces in the columns `class`, `more`, `more` + 1 and so
+ * on. Ties their rates together in normal equations of n columns (the lower triangle), a little;
+ * and how much rates change from piece to piece, in the unit of what a launch counts.
+ */
+void kp_pieces_tie(const struct kp_class_times *times, size_t class, size_t more, double *matrix,
+		   size_t n);
+double kp_pieces_unlike(const struct kp_class_times *times, size_t class, size_t more,
+			const double *x);
 
 /* attribution_classes.c: fills all but `rows` and the stretches. Errors: KP_NO_MEMORY. */
 enum kp_status kp_attribution_classify(struct kp_attribution *attribution);

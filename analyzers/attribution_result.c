@@ -20,6 +20,10 @@
 #define MEASURED_PART 0.75
 /* Standard error of the model itself (a window counts evenly), of the estimated part. */
 #define MODEL_PART 0.004
+/* And of what rates change by from piece to piece, since they change within pieces, too. */
+#define UNLIKE_PART 0.005
+/* And of the whole, what neighbours' edges got or lack of it. */
+#define NEIGHBOUR_PART 0.001
 /* Nothing finer is told than what the highest rate counts in so many nanoseconds (clocks tick every
  * 32 ns): standard error of a launch. */
 #define RESOLUTION_NS 5.0
@@ -59,7 +63,11 @@ static void add_class(struct summing *sum, const struct kp_class_result *result)
 		return;
 	}
 	double alone = result->alone_weight / result->weight;
-	double model = MODEL_PART * (1 - alone) * result->launches * result->mean;
+	double model = (MODEL_PART * result->mean + UNLIKE_PART * result->unlike) * (1 - alone);
+
+	if (result->unlike > 0)
+		model += NEIGHBOUR_PART * result->mean;
+	model *= result->launches;
 
 	sum->launches += result->launches;
 	sum->time_ns += result->launches * result->mean_ns;
@@ -107,7 +115,8 @@ struct kp_traffic kp_attribution_of(const struct kp_attribution_metric *metric,
 	if (!(sum.launches > 0) || sum.unknown_launches > UNKNOWN_PART * sum.launches ||
 	    sum.unknown_ns > UNKNOWN_PART * sum.time_ns)
 		return traffic;
-	traffic.mean = sum.value / sum.launches;
+	/* Samples of a launch alone may count less than the background does on average. */
+	traffic.mean = fmax(sum.value / sum.launches, 0);
 	traffic.ci95 = t * hypot(sqrt(variance_of(metric, classes, count) + sum.model_squares) /
 					 sum.launches,
 				 RESOLUTION_NS * metric->rate_max);

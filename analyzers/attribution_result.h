@@ -8,10 +8,12 @@
 struct kp_class_result {
 	double weight, scaled_weight;             /* in all samples */
 	double alone_weight, alone_scaled_weight; /* in those of one launch alone */
-	double alone_value;                       /* what these counted, less the background */
-	double launches, mean_ns;                 /* of the run */
-	double mean;                              /* of a launch */
-	double inflation; /* variance inflation; absurd: cannot be told apart */
+	double piece_weight[KP_PIECES], alone_piece_weight[KP_PIECES];
+	double alone_value;       /* what these counted, less the background */
+	double launches, mean_ns; /* of the run */
+	double mean;              /* of a launch */
+	double unlike;            /* see kp_pieces_unlike */
+	double inflation;         /* variance inflation; absurd: cannot be told apart */
 	uint64_t samples;
 };
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define WEIGHT_INNER 0.01
 /* What a window of a short launch keeps of its duration at least: its edges move in for that. */
 #define WINDOW_MIN 0.3
 
@@ -79,6 +80,45 @@ static double shrink(const struct kp_window_edges *edges, double duration_ns)
 	return both > (1 - WINDOW_MIN) * duration_ns ? (1 - WINDOW_MIN) * duration_ns / both : 1;
 }
 
+/* A place in a window: which part of it lies before, and what that part changes by with the edges;
+ * a place at an edge stays there. */
+struct place {
+	double part, d_from, d_to;
+};
+
+static struct place place_of(double offset, double width, bool at_edge)
+{
+	double part = offset / width;
+
+	return (struct place){part, at_edge ? 0 : (part - 1) / width, at_edge ? 0 : -part / width};
+}
+
+/* Adds how much of each piece of a window lies between two places. */
+static void add_pieces(struct kp_row_entry *entry, const struct kp_class_times *times,
+		       struct place from, struct place to, double factor)
+{
+	const double *first = times->ends;
+	const double ends[KP_PIECES + 1] = {
+		0, first[0], first[1], first[2], 1 - first[2], 1 - first[1], 1 - first[0], 1};
+
+	for (int i = 0; i < KP_PIECES; i++) {
+		double size = ends[i + 1] - ends[i];
+		double overlap = fmin(to.part, ends[i + 1]) - fmax(from.part, ends[i]);
+
+		if (!(overlap > 0))
+			continue;
+		entry->pieces[i] += overlap / size;
+		if (to.part <= ends[i + 1]) {
+			entry->d_lag_pieces[i] += to.d_from / size * factor;
+			entry->d_lead_pieces[i] -= to.d_to / size * factor;
+		}
+		if (from.part >= ends[i]) {
+			entry->d_lag_pieces[i] -= from.d_from / size * factor;
+			entry->d_lead_pieces[i] += from.d_to / size * factor;
+		}
+	}
+}
+
 /* A launch against the row [0, length): times relative to the row's begin. Whether they meet. */
 static bool add_launch(struct kp_rows *rows, uint32_t class, double start, double end, bool *covers)
 {
@@ -113,6 +153,9 @@ static bool add_launch(struct kp_rows *rows, uint32_t class, double start, doubl
 	entry->d_lead += d_to;
 	entry->d_lag_scaled += d_from * scale;
 	entry->d_lead_scaled += d_to * scale;
+	if (times->ends[0] > 0)
+		add_pieces(entry, times, place_of(begins ? 0 : -from, width, begins),
+			   place_of(ends ? width : length - from, width, ends), factor);
 	return true;
 }
 
@@ -195,6 +238,7 @@ const struct kp_row *kp_rows_next(struct kp_rows *rows)
 	}
 	row->idle = !seen.any;
 	row->alone = seen.meet == 1 && seen.covers && row->count == 1;
+	row->weight = row->alone && row->entries[0].pieces[KP_PIECES / 2] > 0 ? WEIGHT_INNER : 1;
 	at->sample++;
 	return row;
 }

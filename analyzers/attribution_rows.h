@@ -17,6 +17,9 @@
 /* Classes in one sample; what is beyond is lumped together with the rest. */
 #define KP_ROW_ENTRIES_MAX 256
 
+/* Pieces of a window that have rates of their own where a launch lasts longer than a sample. */
+#define KP_PIECES 7
+
 /* The window of a class's launches: from start + lag to end - lead. */
 struct kp_window_edges {
 	double lag_ns, lead_ns;
@@ -26,6 +29,11 @@ struct kp_window_edges {
 struct kp_class_times {
 	double launches, mean_ns, least_ns;
 	bool scaled; /* what a launch counts has a part that grows with (duration − least) */
+	/*
+	 * Where the first pieces end, as parts of the window; the last ones mirror them, and one
+	 * lies between. All may end at the middle. 0: what a launch counts flows evenly.
+	 */
+	double ends[KP_PIECES / 2];
 };
 
 /* One class, or the rest, in one sample. */
@@ -35,6 +43,8 @@ struct kp_row_entry {
 	double scaled;        /* the same, each times (duration − least) ÷ (mean − least) */
 	double d_lag, d_lead; /* derivatives of `share` */
 	double d_lag_scaled, d_lead_scaled; /* and of `scaled` */
+	/* If ends: parts of each piece in the sample, added up, and their derivatives. */
+	double pieces[KP_PIECES], d_lag_pieces[KP_PIECES], d_lead_pieces[KP_PIECES];
 };
 
 struct kp_row {
@@ -42,7 +52,12 @@ struct kp_row {
 	double length_ns;
 	struct kp_row_entry entries[KP_ROW_ENTRIES_MAX + 1];
 	size_t count;
-	bool idle;  /* nothing ran in it or close to it */
+	bool idle; /* nothing ran in it or close to it */
+	/*
+	 * In the solution: 1, but next to nothing where a launch has the row for itself and its
+	 * middle piece is in it, for that tells nothing of what shared samples count.
+	 */
+	double weight;
 	bool alone; /* lies wholly inside the window of one launch, and nothing else is in it */
 };
 

@@ -18,8 +18,10 @@ struct solving {
 	const float *values;
 	double background; /* a nanosecond */
 	struct kp_edges_found found;
-	size_t n; /* columns: kept classes, the rest, parts that grow with durations */
-	uint32_t *scaled_column; /* of each kept class and the rest; 0: none */
+	/* Columns: kept classes, the rest, then of some classes a part that grows with durations,
+	 * or the pieces behind the first. */
+	size_t n;
+	uint32_t *more_columns; /* where those of each kept class and the rest begin; 0: none */
 	double *matrix, *right, *x;
 	double *scores; /* blocks × n */
 	size_t block_samples;
@@ -31,7 +33,12 @@ struct term {
 	double value;
 };
 
-#define TERMS_MAX (2 * (KP_ROW_ENTRIES_MAX + 1))
+#define TERMS_MAX (KP_PIECES * (KP_ROW_ENTRIES_MAX + 1))
+
+static bool is_pieced(const struct solving *solving, size_t class)
+{
+	return solving->attribution->times[class].ends[0] > 0;
+}
 
 static size_t terms_of(const struct solving *solving, const struct kp_row *row, struct term *terms)
 {
@@ -39,11 +46,17 @@ static size_t terms_of(const struct solving *solving, const struct kp_row *row, 
 
 	for (size_t i = 0; i < row->count; i++) {
 		const struct kp_row_entry *entry = &row->entries[i];
-		uint32_t scaled = solving->scaled_column[entry->class];
+		uint32_t more = solving->more_columns[entry->class];
+		bool pieced = is_pieced(solving, entry->class);
 
-		terms[count++] = (struct term){entry->class, entry->share};
-		if (scaled)
-			terms[count++] = (struct term){scaled, entry->scaled};
+		terms[count++] =
+			(struct term){entry->class, pieced ? entry->pieces[0] : entry->share};
+		for (size_t p = 1; pieced && p < KP_PIECES; p++) {
+			if (entry->pieces[p] > 0)
+				terms[count++] = (struct term){more + p - 1, entry->pieces[p]};
+		}
+		if (more && !pieced)
+			terms[count++] = (struct term){more, entry->scaled};
 	}
 	return count;
 }
@@ -60,14 +73,22 @@ static void add_row(struct solving *solving, const struct kp_row *row)
 	double value = net(solving, row);
 
 	for (size_t i = 0; i < count; i++) {
-		solving->right[terms[i].column] += terms[i].value * value;
+		double weighted = row->weight * terms[i].value;
+
+		solving->right[terms[i].column] += weighted * value;
 		for (size_t j = 0; j <= i; j++) {
 			size_t a = terms[i].column, b = terms[j].column;
 
 			solving->matrix[a > b ? a * solving->n + b : b * solving->n + a] +=
-				terms[i].value * terms[j].value;
+				weighted * terms[j].value;
 		}
 	}
+}
+
+static bool is_solved_for(const struct kp_attribution *attribution, const struct kp_row *row)
+{
+	return row->length_ns <= attribution->length_max_ns &&
+	       row->sample % attribution->stride == 0;
 }
 
 static enum kp_status first_pass(struct solving *solving)
@@ -77,8 +98,13 @@ static enum kp_status first_pass(struct solving *solving)
 
 	kp_rows_begin(&attribution->rows, solving->found.edges, NULL);
 	while ((row = kp_rows_next(&attribution->rows))) {
-		if (row->count && row->length_ns <= attribution->length_max_ns)
+		if (row->count && is_solved_for(attribution, row))
 			add_row(solving, row);
+	}
+	for (size_t c = 0; c < attribution->kept; c++) {
+		if (is_pieced(solving, c))
+			kp_pieces_tie(&attribution->times[c], c, solving->more_columns[c],
+				      solving->matrix, solving->n);
 	}
 	return kp_least_nonnegative(solving->matrix, solving->right, solving->n, solving->x);
 }
@@ -93,6 +119,10 @@ static void tally(struct solving *solving, const struct kp_row *row, double valu
 		class->weight += entry->share;
 		class->scaled_weight += entry->scaled;
 		class->samples++;
+		for (size_t p = 0; p < KP_PIECES; p++) {
+			class->piece_weight[p] += entry->pieces[p];
+			class->alone_piece_weight[p] += row->alone ? entry->pieces[p] : 0;
+		}
 		if (!row->alone)
 			continue;
 		class->alone_weight += entry->share;
@@ -121,12 +151,12 @@ static void second_pass(struct solving *solving)
 		totals->background += solving->background * row->length_ns;
 		totals->attributed += row->alone ? value : model;
 		tally(solving, row, value);
-		if (row->length_ns > attribution->length_max_ns)
+		if (!is_solved_for(attribution, row))
 			continue;
 		totals->samples_used++;
 		solving->squares += (value - model) * (value - model);
 		for (size_t i = 0; i < count; i++)
-			scores[terms[i].column] += terms[i].value * (value - model);
+			scores[terms[i].column] += row->weight * terms[i].value * (value - model);
 	}
 	totals->displaced = attribution->rows.displaced;
 	totals->unattributed = totals->sampled - totals->background - totals->attributed;
@@ -140,11 +170,17 @@ static void second_pass(struct solving *solving)
 static double of_mean(const struct solving *solving, size_t class, const double *vector)
 {
 	const struct kp_class_result *result = &solving->metric->classes[class];
-	uint32_t scaled = solving->scaled_column[class];
+	uint32_t more = solving->more_columns[class];
 	double sum = vector[class] * (result->weight - result->alone_weight);
 
-	if (scaled)
-		sum += vector[scaled] * (result->scaled_weight - result->alone_scaled_weight);
+	if (is_pieced(solving, class)) {
+		sum = 0;
+		for (size_t p = 0; p < KP_PIECES; p++)
+			sum += vector[p ? more + p - 1 : class] *
+			       (result->piece_weight[p] - result->alone_piece_weight[p]);
+	} else if (more) {
+		sum += vector[more] * (result->scaled_weight - result->alone_scaled_weight);
+	}
 	return result->weight > 0 ? sum / result->weight : 0;
 }
 
@@ -161,6 +197,9 @@ static void fill_classes(struct solving *solving, const double *inflation)
 		if (result->weight > 0)
 			result->mean += result->alone_value / result->weight;
 		result->inflation = inflation[c];
+		if (is_pieced(solving, c))
+			result->unlike = kp_pieces_unlike(&attribution->times[c], c,
+							  solving->more_columns[c], solving->x);
 	}
 }
 
@@ -244,10 +283,13 @@ static enum kp_status make_room(struct solving *solving)
 	size_t kept = attribution->kept, samples = attribution->input.sample_count;
 
 	solving->n = kept + 1;
-	solving->scaled_column = calloc(kept + 1, sizeof(*solving->scaled_column));
-	for (size_t c = 0; solving->scaled_column && c < kept; c++) {
-		if (attribution->times[c].scaled)
-			solving->scaled_column[c] = (uint32_t)solving->n++;
+	solving->more_columns = calloc(kept + 1, sizeof(*solving->more_columns));
+	for (size_t c = 0; solving->more_columns && c < kept; c++) {
+		size_t more = is_pieced(solving, c) ? KP_PIECES - 1 : attribution->times[c].scaled;
+
+		if (more)
+			solving->more_columns[c] = (uint32_t)solving->n;
+		solving->n += more;
 	}
 	metric->attribution = attribution;
 	metric->kept = attribution->kept;
@@ -260,7 +302,7 @@ static enum kp_status make_room(struct solving *solving)
 	solving->right = calloc(solving->n, sizeof(double));
 	solving->x = calloc(solving->n, sizeof(double));
 	solving->scores = calloc(metric->blocks * solving->n, sizeof(double));
-	if (!solving->scaled_column || !metric->classes || !metric->influence || !solving->matrix ||
+	if (!solving->more_columns || !metric->classes || !metric->influence || !solving->matrix ||
 	    !solving->right || !solving->x || !solving->scores)
 		return KP_NO_MEMORY;
 	return KP_OK;
@@ -289,7 +331,7 @@ enum kp_status kp_attribution_solve(struct kp_attribution *attribution, const fl
 		status = find_errors(&solving);
 	}
 	kp_edges_fini(&solving.found);
-	free(solving.scaled_column);
+	free(solving.more_columns);
 	free(solving.matrix);
 	free(solving.right);
 	free(solving.x);

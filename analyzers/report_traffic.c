@@ -157,13 +157,34 @@ static void set_tensor(struct kp_row_traffic *out, const struct kp_build_gpu *gp
 			out->tensor_pct / 100 * peak->value * 1e3 * mean_ns / out->bytes;
 }
 
-/* What lies above the ceiling by more than its error is no result. */
-static void set_peak(struct kp_row_traffic *out, const struct kp_build_gpu *gpu)
+/* Where only reads or only writes are known, they have a ceiling all the same. */
+static void check_one(struct kp_row_traffic *out, enum kp_metric metric,
+		      const struct kp_ceiling *peak, double mean_ns)
 {
+	struct kp_traffic *traffic = &out->metrics[metric];
+	double least = (traffic->mean - traffic->ci95) / mean_ns;
+
+	if (traffic->source == KP_TRAFFIC_UNKNOWN || peak->source == KP_CEILING_ABSENT ||
+	    !(mean_ns > 0) || !(peak->value > 0) || !(least > fmax(peak->value, peak->high)))
+		return;
+	out->claimed_pct = 100 * traffic->mean / mean_ns / peak->value;
+	out->peak_gbps = peak->value;
+	out->peak_source = peak->source;
+	traffic->source = KP_TRAFFIC_UNKNOWN;
+}
+
+/* What lies above the ceiling by more than its error is no result. */
+static void set_peak(struct kp_row_traffic *out, const struct kp_build_gpu *gpu, double mean_ns)
+{
+	const struct kp_ceiling *of = gpu->counters->traffic.ceilings.of;
 	struct kp_ceiling peak;
 
-	if (!out->source ||
-	    !kp_ceilings_memory(&gpu->counters->traffic.ceilings,
+	if (!out->source) {
+		check_one(out, KP_METRIC_DRAM_READ, &of[KP_CEILING_READ], mean_ns);
+		check_one(out, KP_METRIC_DRAM_WRITE, &of[KP_CEILING_WRITE], mean_ns);
+		return;
+	}
+	if (!kp_ceilings_memory(&gpu->counters->traffic.ceilings,
 				out->metrics[KP_METRIC_DRAM_READ].mean,
 				out->metrics[KP_METRIC_DRAM_WRITE].mean, &peak) ||
 	    !(peak.value > 0))
@@ -229,7 +250,7 @@ static void find_traffic(const struct kp_builder *builder, const struct choice *
 	double mean_ns = adding.calls > 0 ? adding.ns / adding.calls : 0;
 	set_bytes(out, mean_ns);
 	set_tensor(out, adding.gpu, mean_ns);
-	set_peak(out, adding.gpu);
+	set_peak(out, adding.gpu, mean_ns);
 	set_bound(out, adding.gpu, mean_ns);
 }
 

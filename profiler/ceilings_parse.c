@@ -1,5 +1,4 @@
 /* Ceilings from YAML, trusting nothing; see ceilings_cache.h. Pure. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +9,8 @@
 #define SCHEMA "kprof.ceilings/v"
 #define VERSION 1
 #define ENTRIES_MOST 256
-#define VALUE_MOST 1e9
+#define VALUE_LEAST 1e-3
+#define VALUE_MOST 1e6
 #define DEPTH_MOST 16
 
 static const yaml_node_t *node_of(yaml_document_t *document, int number, yaml_node_type_t type)
@@ -48,7 +48,7 @@ static bool take_text(yaml_document_t *document, const yaml_node_t *map, const c
 	return true;
 }
 
-/* A number that may have been measured: positive, finite, not absurd. */
+/* A number that may have been measured. */
 static bool take_number(yaml_document_t *document, const yaml_node_t *map, const char *key,
 			double *out)
 {
@@ -57,7 +57,7 @@ static bool take_number(yaml_document_t *document, const yaml_node_t *map, const
 	if (!take_text(document, map, key, text, sizeof(text)) || !text[0])
 		return false;
 	*out = strtod(text, &end);
-	return *end == '\0' && isfinite(*out) && *out > 0 && *out <= VALUE_MOST;
+	return *end == '\0' && *out >= VALUE_LEAST && *out <= VALUE_MOST;
 }
 
 static void take_ceiling(yaml_document_t *document, const yaml_node_t *map,

@@ -89,7 +89,7 @@ enum kp_status kp_print_roofline(FILE *file, const struct kp_report *report,
 				 const struct kp_view *view)
 {
 	struct kp_roof roof;
-	char tensor[64] = "", title[256];
+	char tensor[128] = "", title[256];
 
 	fputc('\n', file);
 	if (!kp_roof_of(report, &roof)) {
@@ -107,8 +107,14 @@ enum kp_status kp_print_roofline(FILE *file, const struct kp_report *report,
 	snprintf(title, sizeof title, "Roofline: memory %.0f GB/s (%s)%s", roof.memory.value,
 		 kp_ceiling_source_name(roof.memory.source), tensor);
 	kp_text_wrap(file, title, 0, 0, view->width);
+	if (roof.others)
+		kp_text_wrap(file, KP_ROOF_OTHERS, 0, 0, view->width);
 	if (roof.placed)
 		print_grid(file, &roof);
+	if (!roof.count) {
+		kp_text_wrap(file, KP_ROOF_EMPTY, 0, 0, view->width);
+		return KP_OK;
+	}
 	fprintf(file, "%8s %7s %6s %-*s %-7s Kernel\n", "GB/s", "FLOP/B", "Roof", BAR, "", "Bound");
 	for (size_t i = 0; i < roof.count && i < LIST_MAX; i++)
 		print_point(file, &roof.points[i], view->width);

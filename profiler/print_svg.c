@@ -45,15 +45,20 @@ static enum kp_status put_text(FILE *file, const char *text)
 	return KP_OK;
 }
 
+/* The part of a logarithmic axis up to a value; what lies outside is at its end. */
+static double part_of(double value, double low, double high)
+{
+	return fmin(fmax(log(value / low) / log(high / low), 0), 1);
+}
+
 static double x_of(const struct kp_roof *roof, double flop_per_byte)
 {
-	return LEFT + PLOT_WIDTH * log(flop_per_byte / roof->low) / log(roof->high / roof->low);
+	return LEFT + PLOT_WIDTH * part_of(flop_per_byte, roof->low, roof->high);
 }
 
 static double y_of(const struct kp_roof *roof, double tflops)
 {
-	return TOP + PLOT_HEIGHT -
-	       PLOT_HEIGHT * log(tflops / roof->bottom) / log(roof->top / roof->bottom);
+	return TOP + PLOT_HEIGHT - PLOT_HEIGHT * part_of(tflops, roof->bottom, roof->top);
 }
 
 /* Lines at whole decades, with their numbers. */
@@ -153,11 +158,13 @@ enum kp_status kp_print_svg(FILE *file, const struct kp_report *report)
 	if (roof.tensor.value > 0)
 		fprintf(file, ", 16-bit tensor %.0f TFLOP/s (%s)", roof.tensor.value,
 			kp_ceiling_source_name(roof.tensor.source));
-	fputs("</text>\n", file);
+	fprintf(file, "%s</text>\n", roof.others ? ". " KP_ROOF_OTHERS : "");
 	if (roof.placed) {
 		put_axes(file, &roof);
 		put_roof(file, &roof);
 	}
+	if (!roof.count)
+		fprintf(file, "<text x=\"%d\" y=\"%d\">" KP_ROOF_EMPTY "</text>\n", LEFT, TOP);
 	enum kp_status status = put_list(file, &roof, top);
 	fputs("</svg>\n", file);
 	return status;

@@ -38,6 +38,16 @@ static void set_edges(struct kp_roof *roof)
 	roof->high = pow(10, ceil(log10(fmin(high * 2, 1e6))));
 	roof->bottom = pow(10, floor(log10(fmax(bottom / 2, 1e-6))));
 	roof->top = pow(10, ceil(log10(roof->tensor.value * 1.2)));
+	roof->high = fmax(roof->high, 10 * roof->low);
+	roof->top = fmax(roof->top, 10 * roof->bottom);
+}
+
+static bool is_other(const struct kp_roof *roof, const struct kp_gpu_row *gpu)
+{
+	const struct kp_ceiling *of = gpu->traffic->ceilings.of;
+
+	return of[KP_CEILING_READ].value != roof->memory.value ||
+	       of[KP_CEILING_TENSOR_BF16].value != roof->tensor.value;
 }
 
 bool kp_roof_of(const struct kp_report *report, struct kp_roof *out)
@@ -51,6 +61,8 @@ bool kp_roof_of(const struct kp_report *report, struct kp_roof *out)
 		return false;
 	out->memory = out->gpu->traffic->ceilings.of[KP_CEILING_READ];
 	out->tensor = out->gpu->traffic->ceilings.of[KP_CEILING_TENSOR_BF16];
+	for (size_t i = 0; i < report->gpu_count; i++)
+		out->others |= report->gpus[i].traffic && is_other(out, &report->gpus[i]);
 	if (out->memory.source == KP_CEILING_ABSENT || !(out->memory.value > 0))
 		return false;
 	if (out->tensor.source == KP_CEILING_ABSENT || !(out->tensor.value > 0))

@@ -14,6 +14,11 @@
 #include "profiler/print.h"
 
 #define KP_ROOF_POINTS_MAX 26
+#define KP_ROOF_OTHERS "The roof is that of the first GPU; another one here has another."
+/* What is said where no kernel has a place beneath the roof. */
+#define KP_ROOF_EMPTY                                                                              \
+	"No kernel is beneath the roof: too little evidence. Longer runs or a shorter "            \
+	"--counter-interval give more."
 
 struct kp_roof_point {
 	const struct kp_kernel_row *kernel;
@@ -27,6 +32,7 @@ struct kp_roof {
 	struct kp_ceiling memory, tensor; /* GB/s of reading; TFLOP/s of 16-bit floats */
 	double ridge;                     /* FLOP/byte from which on memory does not limit; NaN */
 	struct kp_roof_point points[KP_ROOF_POINTS_MAX];
+	bool others;          /* a further GPU has another roof */
 	size_t count, placed; /* placed: those that have a place in the picture */
 	double low, high;     /* FLOP/byte at both edges of the picture */
 	double bottom, top;   /* TFLOP/s at both edges */

@@ -74,6 +74,8 @@ static void test_ceilings_parse_numbers(void **state)
 		"{value: -4, low: -5, high: -3}",
 		"{value: 0, low: 0, high: 0}",
 		"{value: 1e300, low: 1, high: 1e300}",
+		"{value: 1e-300, low: 1e-300, high: 1}",
+		"{value: 4800, low: 1, high: 1e9}",
 		"{value: 2, low: 3, high: 4}",
 		"{value: 5, low: 3, high: 4}",
 		"{value: [1], low: 1, high: 1}",

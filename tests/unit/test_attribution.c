@@ -1,153 +1,7 @@
 /* The attribution on runs whose truth is known, because they were made up. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
+#include <time.h>
 
-#include <cmocka.h>
-
-#include "analyzers/attribution.h"
-
-#define LAUNCHES_MAX 40000
-#define SAMPLES_MAX 60000
-#define CLASSES_MAX 64
-/* A window's edges in these runs: unlike what is expected before looking. */
-#define LAG_NS 400.0
-#define LEAD_NS 1500.0
-#define BASE_NS 5000000000ULL
-
-struct run {
-	struct kp_attribution_launch launches[LAUNCHES_MAX];
-	double counts[LAUNCHES_MAX];
-	uint64_t begin_ns[SAMPLES_MAX];
-	uint32_t length_ns[SAMPLES_MAX];
-	float values[SAMPLES_MAX];
-	size_t launch_count, sample_count;
-	uint32_t class_count;
-	uint64_t now_ns; /* where the next launch may begin */
-	uint64_t random;
-	struct kp_attribution *attribution;
-	struct kp_attribution_metric *metric;
-};
-
-static double uniform(struct run *run)
-{
-	run->random ^= run->random << 13;
-	run->random ^= run->random >> 7;
-	run->random ^= run->random << 17;
-	return (double)(run->random >> 11) / 9007199254740992.0;
-}
-
-static struct run *run_begin(uint64_t seed)
-{
-	struct run *run = calloc(1, sizeof(*run));
-
-	assert_non_null(run);
-	run->now_ns = BASE_NS;
-	run->random = seed * 0x9E3779B97F4A7C15ULL + 1;
-	return run;
-}
-
-static void run_end(struct run *run)
-{
-	kp_attribution_metric_destroy(run->metric);
-	kp_attribution_destroy(run->attribution);
-	free(run);
-}
-
-/* A launch that counts so much, at a time of its own. */
-static void launch_at(struct run *run, uint32_t class, uint64_t start_ns, uint64_t length_ns,
-		      double counts)
-{
-	size_t at = run->launch_count++;
-
-	assert_true(at < LAUNCHES_MAX && class < CLASSES_MAX);
-	run->launches[at] = (struct kp_attribution_launch){start_ns, start_ns + length_ns, class};
-	run->counts[at] = counts;
-	if (class >= run->class_count)
-		run->class_count = class + 1;
-}
-
-/* A launch behind the one before, with jitter as real ones have. */
-static void launch(struct run *run, uint32_t class, uint64_t length_ns, double counts,
-		   uint64_t gap_ns)
-{
-	uint64_t jitter_ns = (uint64_t)(uniform(run) * 64);
-
-	launch_at(run, class, run->now_ns, length_ns + jitter_ns, counts);
-	run->now_ns += length_ns + jitter_ns + gap_ns + (uint64_t)(uniform(run) * 32);
-}
-
-static int by_start(const void *left, const void *right)
-{
-	const struct kp_attribution_launch *a = left, *b = right;
-
-	return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
-}
-
-/* Samples of all of it; noise is a standard deviation for each launch's count, as a part of it. */
-static void sample(struct run *run, uint32_t interval_ns, double noise)
-{
-	uint64_t last_ns = 0;
-
-	for (size_t i = 0; i < run->launch_count; i++) {
-		if (run->launches[i].end_ns > last_ns)
-			last_ns = run->launches[i].end_ns;
-	}
-	for (uint64_t at = BASE_NS - 3333; at < last_ns + interval_ns; at += interval_ns) {
-		assert_true(run->sample_count < SAMPLES_MAX);
-		run->begin_ns[run->sample_count] = at;
-		run->length_ns[run->sample_count++] = interval_ns;
-	}
-	for (size_t i = 0; i < run->launch_count; i++) {
-		double from = (double)(run->launches[i].start_ns - run->begin_ns[0]) + LAG_NS;
-		double to = (double)(run->launches[i].end_ns - run->begin_ns[0]) - LEAD_NS;
-		double all = run->counts[i] *
-			     (1 + noise * (uniform(run) + uniform(run) + uniform(run) - 1.5) * 2);
-
-		for (size_t k = (size_t)fmax(from / interval_ns, 0);
-		     k < run->sample_count && (double)k * interval_ns < to; k++) {
-			double low = fmax(from, (double)k * interval_ns);
-			double high = fmin(to, (double)(k + 1) * interval_ns);
-
-			run->values[k] += (float)(all * fmax(high - low, 0) / (to - from));
-		}
-	}
-}
-
-static void solve(struct run *run)
-{
-	qsort(run->launches, run->launch_count, sizeof(run->launches[0]), by_start);
-	const struct kp_attribution_input input = {run->launches,    run->launch_count,
-						   run->class_count, run->begin_ns,
-						   run->length_ns,   run->sample_count};
-	assert_int_equal(kp_attribution_create(&input, &run->attribution), KP_OK);
-	assert_int_equal(kp_attribution_solve(run->attribution, run->values, &run->metric), KP_OK);
-	struct kp_attribution_totals totals = kp_attribution_totals(run->metric);
-	assert_true(fabs(totals.sampled - totals.attributed - totals.background -
-			 totals.unattributed) <= 1e-9 * totals.sampled);
-}
-
-static struct kp_traffic of(const struct run *run, uint32_t class)
-{
-	return kp_attribution_of(run->metric, &class, 1);
-}
-
-/* Known, within a part of the truth, and not telling less of itself than is true. */
-static void assert_near(const struct run *run, uint32_t class, double truth, double part)
-{
-	struct kp_traffic traffic = of(run, class);
-
-	if (!(fabs(traffic.mean - truth) <= part * truth + 1e4))
-		print_error("class %u: %g ± %g, should be %g\n", class, traffic.mean, traffic.ci95,
-			    truth);
-	assert_int_not_equal(traffic.source, KP_TRAFFIC_UNKNOWN);
-	assert_true(fabs(traffic.mean - truth) <= part * truth + 1e4);
-	assert_true(fabs(traffic.mean - truth) <= traffic.ci95 + 1);
-}
+#include "tests/unit/attribution_run.h"
 
 /* ---- the kinds of run ---- */
 
@@ -306,6 +160,29 @@ static void test_attribution_keeps_the_background_out(void **state)
 	run_end(run);
 }
 
+/* Where all is background, a launch counts nothing, and never less. */
+static void test_attribution_counts_no_less_than_nothing(void **state)
+{
+	struct run *run = run_begin(54);
+
+	(void)state;
+	for (int i = 0; i < 100; i++)
+		launch(run, 0, 100000, 0, 40000);
+	sample(run, 10000, 0);
+	for (size_t i = 0; i < run->sample_count; i++)
+		run->values[i] += (float)(1e6 + 1e5 * uniform(run));
+	for (size_t i = 0; i < run->launch_count; i++) {
+		size_t at = (run->launches[i].start_ns - run->begin_ns[0]) / 10000;
+
+		for (size_t k = at + 2; k < at + 8; k++)
+			run->values[k] *= 0.9F;
+	}
+	solve(run);
+	assert_int_equal(of(run, 0).source, KP_TRAFFIC_MEASURED);
+	assert_true(of(run, 0).mean >= 0);
+	run_end(run);
+}
+
 /* Gaps in the samples, and one that is much too long, spoil nothing. */
 static void test_attribution_bears_missing_samples(void **state)
 {
@@ -409,6 +286,25 @@ static void test_attribution_survives_absurd_input(void **state)
 	run_end(run);
 }
 
+/*
+ * As many kernels at once as a GPU runs, in every sample: a small file, and the square of their
+ * number. Counted in processor time, of which there is little here.
+ */
+static void test_attribution_takes_no_hours(void **state)
+{
+	struct run *run = run_begin(53);
+	clock_t begin = clock();
+
+	(void)state;
+	for (uint32_t i = 0; i < 250; i++)
+		launch_at(run, i, BASE_NS + i, 500000000, 1e6);
+	sample(run, 10000, 0);
+	solve(run);
+	assert_true(run->sample_count >= 50000);
+	assert_true(clock() - begin < 20 * CLOCKS_PER_SEC);
+	run_end(run);
+}
+
 static void test_attribution_takes_nothing(void **state)
 {
 	struct run *run = run_begin(51);
@@ -436,10 +332,12 @@ int main(void)
 		cmocka_unit_test(test_attribution_measures_long_kernels),
 		cmocka_unit_test(test_attribution_follows_growing_launches),
 		cmocka_unit_test(test_attribution_keeps_the_background_out),
+		cmocka_unit_test(test_attribution_counts_no_less_than_nothing),
 		cmocka_unit_test(test_attribution_bears_missing_samples),
 		cmocka_unit_test(test_attribution_says_when_it_knows_too_little),
 		cmocka_unit_test(test_attribution_intervals_cover),
 		cmocka_unit_test(test_attribution_survives_absurd_input),
+		cmocka_unit_test(test_attribution_takes_no_hours),
 		cmocka_unit_test(test_attribution_takes_nothing),
 	};
 

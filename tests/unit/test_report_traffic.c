@@ -153,7 +153,7 @@ static void find_ceilings(void *context, const struct kp_device_info *device,
 }
 
 /* Launches of 100 µs one after the other, samples of 10 µs that all read so many bytes. */
-static struct ranked rank_steady(uint64_t read_bytes, uint64_t tensor_cycles)
+static struct ranked rank_metrics(const char *metrics, uint64_t read_bytes, uint64_t tensor_cycles)
 {
 	const struct kp_ceilings_finder finder = {.find = find_ceilings};
 	const struct kp_report_options options = {.threshold_pct = 30, .ceilings = &finder};
@@ -175,9 +175,7 @@ static struct ranked rank_steady(uint64_t read_bytes, uint64_t tensor_cycles)
 		launch(&file, config, i * 100000, i * 100000 + 100000);
 	KP_SET(&counters, COUNTERS, number, 0);
 	KP_SET(&counters, COUNTERS, device, 0);
-	KP_SET(&counters, COUNTERS, metrics,
-	       text("dram_read_bytes r byte\ndram_write_bytes w byte\n"
-		    "tensor_active_cycles t cycle\n"));
+	KP_SET(&counters, COUNTERS, metrics, text(metrics));
 	assert_int_equal(kp_writer_counters(file.writer, &counters), KP_OK);
 	for (uint64_t i = 0; i < 500; i++) {
 		struct kp_counter_sample sample = {.begin_ns = BASE_NS + i * 10000,
@@ -190,6 +188,13 @@ static struct ranked rank_steady(uint64_t read_bytes, uint64_t tensor_cycles)
 	assert_int_equal(kp_report_build(ranked.reader, &options, &ranked.report), KP_OK);
 	trace_file_end(&file);
 	return ranked;
+}
+
+static struct ranked rank_steady(uint64_t read_bytes, uint64_t tensor_cycles)
+{
+	return rank_metrics("dram_read_bytes r byte\ndram_write_bytes w byte\n"
+			    "tensor_active_cycles t cycle\n",
+			    read_bytes, tensor_cycles);
 }
 
 static void test_report_traffic_measures_bandwidth_and_intensity(void **state)
@@ -228,6 +233,24 @@ static void test_report_traffic_rejects_what_cannot_be(void **state)
 	ranked_end(&ranked);
 }
 
+/* Reads alone, too, where writes were not sampled. */
+static void test_report_traffic_rejects_reads_that_cannot_be(void **state)
+{
+	struct ranked ranked = rank_metrics("dram_read_bytes r byte\n", 33600000, 0);
+	const struct kp_row_traffic *traffic = &ranked.report->kernels[0].traffic;
+
+	(void)state;
+	assert_int_equal(traffic->metrics[KP_METRIC_DRAM_READ].source, KP_TRAFFIC_UNKNOWN);
+	assert_true(fabs(traffic->claimed_pct - 336) < 1);
+	assert_int_equal(ranked.report->traffic.finding_count, 1);
+	ranked_end(&ranked);
+	ranked = rank_metrics("dram_read_bytes r byte\n", 8000000, 0);
+	assert_int_equal(ranked.report->kernels[0].traffic.metrics[KP_METRIC_DRAM_READ].source,
+			 KP_TRAFFIC_MEASURED);
+	assert_int_equal(ranked.report->traffic.finding_count, 0);
+	ranked_end(&ranked);
+}
+
 static void test_report_traffic_is_absent_without_samples(void **state)
 {
 	struct kp_counters_info counters = {0};
@@ -256,6 +279,7 @@ int main(void)
 		cmocka_unit_test(test_report_traffic_names_what_limits),
 		cmocka_unit_test(test_report_traffic_measures_bandwidth_and_intensity),
 		cmocka_unit_test(test_report_traffic_rejects_what_cannot_be),
+		cmocka_unit_test(test_report_traffic_rejects_reads_that_cannot_be),
 		cmocka_unit_test(test_report_traffic_is_absent_without_samples),
 	};
 

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -124,6 +125,81 @@ static void test_roofline_draws_a_picture(void **state)
 	assert_null(strstr(text, "inf"));
 }
 
+/* A kernel that hardly touches memory, and ceilings that nothing has, stay in the picture. */
+static void test_roofline_keeps_all_in_the_picture(void **state)
+{
+	struct made made;
+	const char *at;
+	char *end;
+
+	(void)state;
+	make(&made);
+	made.kernels[1].traffic.flop_per_byte = 1e12;
+	made.kernels[1].traffic.gbps = 1e-8;
+	for (int i = 0; i < 2; i++) {
+		unsigned circles = 0;
+
+		for (at = print(&made.report, true); (at = strstr(at, "cx=\"")); circles++) {
+			double x = strtod(at + 4, &end);
+
+			at = strstr(at, "cy=\"");
+			assert_true(x >= 70 && x <= 870);
+			x = strtod(at + 4, &end);
+			assert_true(x >= 50 && x <= 470);
+		}
+		assert_int_equal(circles, 2);
+		assert_null(strstr(printed, "nan"));
+		assert_null(strstr(printed, "inf"));
+		made.traffic.ceilings.of[KP_CEILING_READ].value = 1e-3;
+		made.traffic.ceilings.of[KP_CEILING_TENSOR_BF16].value = 1e6;
+	}
+}
+
+static void test_roofline_says_when_no_kernel_is_known(void **state)
+{
+	struct made made;
+
+	(void)state;
+	make(&made);
+	for (size_t i = 0; i < KERNELS; i++)
+		made.kernels[i].traffic.source = KP_TRAFFIC_UNKNOWN;
+	assert_non_null(strstr(print(&made.report, false), "No kernel is beneath the roof"));
+	assert_null(strstr(printed, "Bound"));
+	assert_non_null(strstr(print(&made.report, true), "No kernel is beneath the roof"));
+}
+
+static void test_roofline_says_that_gpus_differ(void **state)
+{
+	struct kp_gpu_traffic traffic;
+	struct kp_gpu_row gpus[3];
+	struct made made;
+
+	(void)state;
+	make(&made);
+	traffic = made.traffic;
+	gpus[0] = gpus[1] = gpus[2] = made.gpu;
+	gpus[1].traffic = &traffic;
+	gpus[2].traffic = NULL;
+	made.report.gpus = gpus;
+	made.report.gpu_count = 3;
+	assert_null(strstr(print(&made.report, false), "first GPU"));
+	traffic.ceilings.of[KP_CEILING_READ].value = 4800;
+	assert_non_null(strstr(print(&made.report, false), "first GPU"));
+	assert_non_null(strstr(print(&made.report, true), "first GPU"));
+}
+
+/* The title of a chip with four digits of everything is whole. */
+static void test_roofline_has_room_for_its_title(void **state)
+{
+	struct made made;
+
+	(void)state;
+	make(&made);
+	made.traffic.ceilings.of[KP_CEILING_READ].value = 800;
+	made.traffic.ceilings.of[KP_CEILING_TENSOR_BF16].value = 2250;
+	assert_non_null(strstr(print(&made.report, false), "ridge at 2812 FLOP/byte\n"));
+}
+
 static void test_roofline_says_when_there_is_none(void **state)
 {
 	struct made made;
@@ -141,6 +217,10 @@ int main(void)
 		cmocka_unit_test(test_roofline_places_kernels),
 		cmocka_unit_test(test_roofline_draws_text),
 		cmocka_unit_test(test_roofline_draws_a_picture),
+		cmocka_unit_test(test_roofline_keeps_all_in_the_picture),
+		cmocka_unit_test(test_roofline_says_when_no_kernel_is_known),
+		cmocka_unit_test(test_roofline_says_that_gpus_differ),
+		cmocka_unit_test(test_roofline_has_room_for_its_title),
 		cmocka_unit_test(test_roofline_says_when_there_is_none),
 	};
 
