@@ -72,19 +72,44 @@ static void wait_for_stragglers(const struct kp_live *live)
 	}
 }
 
+/* Kernels of which CUPTI gave a record, or says that it was dropped. */
+static uint64_t delivered(const struct kp_live_slot *slot)
+{
+	uint64_t dropped = counter(&slot->records_dropped);
+
+	return counter(&slot->kernels_recorded) + counter(&slot->kernels_filtered) +
+	       (dropped != UNKNOWN ? dropped : 0);
+}
+
+/* Launches at the edges of windows that were not recorded. */
+static uint64_t missed_at_edges(const struct kp_live_slot *slot)
+{
+	uint64_t edges = counter(&slot->kernels_at_edges);
+
+	return edges - kp_live_edges_recorded(counter(&slot->kernels_issued),
+					      counter(&slot->kernels_out_of_window), edges,
+					      delivered(slot));
+}
+
+/* Whether no launch is missing: those after the end, by handlers that ran later, are. */
+static bool is_complete(const struct kp_live_slot *slot)
+{
+	uint64_t outside = counter(&slot->kernels_out_of_window) + missed_at_edges(slot);
+
+	return !counter(&slot->issued_known) || counter(&slot->kernels_recorded) == UNKNOWN ||
+	       counter(&slot->kernels_issued) <= delivered(slot) + outside;
+}
+
 /* What was issued while nothing was recorded, as the collector itself would say it. */
-static void append_outside(const struct kp_live_slot *slot, uint64_t recorded,
-			   struct kp_counts *counts)
+static void append_outside(const struct kp_live_slot *slot, struct kp_counts *counts)
 {
 	uint64_t out = counter(&slot->kernels_out_of_window);
 	uint64_t edges = counter(&slot->kernels_at_edges);
 	uint64_t unsampled = counter(&slot->kernels_unsampled);
-	uint64_t delivered = recorded + counter(&slot->kernels_filtered) + counts->records_dropped;
 
 	if (!counter(&slot->issued_known) || out + edges == 0)
 		return;
-	uint64_t missed = edges - kp_live_edges_recorded(counter(&slot->kernels_issued), out, edges,
-							 delivered);
+	uint64_t missed = missed_at_edges(slot);
 	KP_SET(counts, COUNTS, kernels_out_of_window, out + missed);
 	if (unsampled > 0)
 		KP_SET(counts, COUNTS, kernels_unsampled, unsampled + missed);
@@ -101,7 +126,7 @@ static void put_message(struct kp_writer *writer, const struct kp_live_slot *slo
 
 /*
  * Appends what a process had counted and could not write: exact, since counting does not wait for
- * writing. `ended`: it did end, and only its file took no more.
+ * writing. `ended`: it did end, and its file may have taken no more.
  */
 static enum kp_status append_counts(const struct kp_live_slot *slot, int fd, bool ended)
 {
@@ -133,7 +158,7 @@ static enum kp_status append_counts(const struct kp_live_slot *slot, int fd, boo
 		COPY(host_calls_lost);
 	}
 #undef COPY
-	append_outside(slot, recorded, &counts);
+	append_outside(slot, &counts);
 	if (recorded != UNKNOWN && written != UNKNOWN)
 		KP_SET(&counts, COUNTS, kernels_unwritten,
 		       recorded > written ? recorded - written : 0);
@@ -142,7 +167,7 @@ static enum kp_status append_counts(const struct kp_live_slot *slot, int fd, boo
 	put_message(writer, slot);
 	status = kp_writer_counts(writer, &counts);
 	KP_SET(&end, END, way, KP_END_EXIT);
-	if (ended && status == KP_OK)
+	if (ended && write_errno && status == KP_OK) /* else it has said so itself, and when */
 		status = kp_writer_end(writer, &end);
 	kp_writer_destroy(writer);
 	return status;
@@ -200,10 +225,7 @@ static void settle_slot(const struct kp_live_slot *slot, int fd, struct kp_after
 
 	out->processes++;
 	out->silenced += state == KP_LIVE_DISABLED;
-	/* What was launched after the end, by handlers that ran later, is missing. */
-	bool complete = !counter(&slot->issued_known) ||
-			counter(&slot->kernels_issued) <= counter(&slot->kernels_recorded);
-	if (ended && complete && counter(&slot->write_errno) == 0)
+	if (ended && is_complete(slot) && counter(&slot->write_errno) == 0)
 		return;
 	out->running += running && state == KP_LIVE_RUNNING;
 	/* One that never recorded has nothing to be counted. */
