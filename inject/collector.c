@@ -106,6 +106,7 @@ static void write_counts(const struct kp_inject *inject)
 	struct kp_counts counts = collector.counts;
 	struct kp_writer_loss loss = kp_writer_loss(collector.writer);
 
+	atomic_store(&inject->slot->kernels_told, atomic_load(&inject->slot->kernels_issued));
 	KP_SET(&counts, COUNTS, kernels_recorded, counts.kernels_recorded);
 	KP_SET(&counts, COUNTS, kernels_invalid, counts.kernels_invalid);
 	KP_SET(&counts, COUNTS, kernels_untimed, counts.kernels_untimed);

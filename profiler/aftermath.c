@@ -72,44 +72,19 @@ static void wait_for_stragglers(const struct kp_live *live)
 	}
 }
 
-/* Kernels of which CUPTI gave a record, or says that it was dropped. */
-static uint64_t delivered(const struct kp_live_slot *slot)
-{
-	uint64_t dropped = counter(&slot->records_dropped);
-
-	return counter(&slot->kernels_recorded) + counter(&slot->kernels_filtered) +
-	       (dropped != UNKNOWN ? dropped : 0);
-}
-
-/* Launches at the edges of windows that were not recorded. */
-static uint64_t missed_at_edges(const struct kp_live_slot *slot)
-{
-	uint64_t edges = counter(&slot->kernels_at_edges);
-
-	return edges - kp_live_edges_recorded(counter(&slot->kernels_issued),
-					      counter(&slot->kernels_out_of_window), edges,
-					      delivered(slot));
-}
-
-/* Whether no launch is missing: those after the end, by handlers that ran later, are. */
-static bool is_complete(const struct kp_live_slot *slot)
-{
-	uint64_t outside = counter(&slot->kernels_out_of_window) + missed_at_edges(slot);
-
-	return !counter(&slot->issued_known) || counter(&slot->kernels_recorded) == UNKNOWN ||
-	       counter(&slot->kernels_issued) <= delivered(slot) + outside;
-}
-
 /* What was issued while nothing was recorded, as the collector itself would say it. */
-static void append_outside(const struct kp_live_slot *slot, struct kp_counts *counts)
+static void append_outside(const struct kp_live_slot *slot, uint64_t recorded,
+			   struct kp_counts *counts)
 {
 	uint64_t out = counter(&slot->kernels_out_of_window);
 	uint64_t edges = counter(&slot->kernels_at_edges);
 	uint64_t unsampled = counter(&slot->kernels_unsampled);
+	uint64_t delivered = recorded + counter(&slot->kernels_filtered) + counts->records_dropped;
 
 	if (!counter(&slot->issued_known) || out + edges == 0)
 		return;
-	uint64_t missed = missed_at_edges(slot);
+	uint64_t missed = edges - kp_live_edges_recorded(counter(&slot->kernels_issued), out, edges,
+							 delivered);
 	KP_SET(counts, COUNTS, kernels_out_of_window, out + missed);
 	if (unsampled > 0)
 		KP_SET(counts, COUNTS, kernels_unsampled, unsampled + missed);
@@ -158,7 +133,7 @@ static enum kp_status append_counts(const struct kp_live_slot *slot, int fd, boo
 		COPY(host_calls_lost);
 	}
 #undef COPY
-	append_outside(slot, &counts);
+	append_outside(slot, recorded, &counts);
 	if (recorded != UNKNOWN && written != UNKNOWN)
 		KP_SET(&counts, COUNTS, kernels_unwritten,
 		       recorded > written ? recorded - written : 0);
@@ -225,7 +200,10 @@ static void settle_slot(const struct kp_live_slot *slot, int fd, struct kp_after
 
 	out->processes++;
 	out->silenced += state == KP_LIVE_DISABLED;
-	if (ended && is_complete(slot) && counter(&slot->write_errno) == 0)
+	/* What was launched after the end, by handlers that ran later, is not in its own counts. */
+	bool complete = !counter(&slot->issued_known) ||
+			counter(&slot->kernels_issued) == counter(&slot->kernels_told);
+	if (ended && complete && counter(&slot->write_errno) == 0)
 		return;
 	out->running += running && state == KP_LIVE_RUNNING;
 	/* One that never recorded has nothing to be counted. */
