@@ -116,6 +116,12 @@ static enum kp_status find_lane(struct kp_ties *ties, uint32_t context, uint32_t
 {
 	const uint32_t identity[2] = {context, stream};
 
+	if (ties->lanes.count >= KP_TIES_LANES_MOST &&
+	    !kp_intern_find(&ties->lanes, identity, sizeof(identity), lane)) {
+		kp_ties_distrust(ties);
+		*lane = 0;
+		return KP_OK;
+	}
 	return kp_intern_put(&ties->lanes, identity, sizeof(identity), lane, NULL);
 }
 

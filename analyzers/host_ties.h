@@ -21,6 +21,8 @@
 #include "trace/reader.h"
 
 #define KP_TIES_LIMIT (1U << 20)
+/* Streams of one process; where there are more, nothing more is tied by order. */
+#define KP_TIES_LANES_MOST (1U << 20)
 
 struct kp_ties;
 

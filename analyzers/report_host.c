@@ -96,17 +96,22 @@ enum kp_status kp_build_host_launch(struct kp_builder *builder, const struct kp_
 static enum kp_status find_thread(struct kp_build_host *host, const struct kp_process *process,
 				  uint32_t thread, uint32_t *number)
 {
-	const uint32_t key[2] = {process->index, thread};
+	uint32_t key[2] = {process->index, thread};
+	enum kp_status status;
 	bool added;
-	enum kp_status status = kp_intern_put(&host->thread_keys, key, sizeof(key), number, &added);
 
+	if (kp_intern_find(&host->thread_keys, key, sizeof(key), number))
+		return KP_OK;
+	if (host->thread_count >= KP_HOST_THREADS_MOST)
+		key[1] = 0;
+	status = kp_intern_put(&host->thread_keys, key, sizeof(key), number, &added);
 	if (status != KP_OK || !added)
 		return status;
 	if (!kp_vector_grow((void **)&host->threads, host->thread_count, &host->thread_capacity,
 			    sizeof(*host->threads)))
 		return KP_NO_MEMORY;
 	host->threads[host->thread_count++] =
-		(struct kp_host_thread){.process = process, .thread = thread};
+		(struct kp_host_thread){.process = process, .thread = key[1]};
 	return KP_OK;
 }
 

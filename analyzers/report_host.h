@@ -26,6 +26,9 @@ struct kp_host_times {
 	uint32_t threads; /* that launched it */
 };
 
+/* Threads beyond this are not told apart: those of a process are one, with the id 0. */
+#define KP_HOST_THREADS_MOST (1U << 18)
+
 struct kp_host_thread {
 	const struct kp_process *process; /* borrowed from the reader */
 	uint32_t thread;                  /* system thread id */

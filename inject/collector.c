@@ -23,6 +23,7 @@
 #include "inject/host.h"
 #include "inject/nvtx.h"
 #include "inject/output.h"
+#include "inject/patience.h"
 #include "inject/share.h"
 #include "inject/translate.h"
 #include "inject/windows.h"
@@ -35,6 +36,8 @@
  * of full buffers and grows with what it keeps (30 bytes a launch once a graph was instantiated).
  */
 #define FLUSH_SHARE 100
+/* But no later than this after the last time: the process may have been stopped in the middle. */
+#define FLUSH_PAUSE_LAST_NS 60000000000ULL
 #define WAKE_MS KP_CTL_LOOK_MS
 /* How long the end waits for kernels that have run but whose records CUPTI still works on. */
 #define SETTLE_MS 100
@@ -103,6 +106,7 @@ static void write_counts(const struct kp_inject *inject)
 	struct kp_counts counts = collector.counts;
 	struct kp_writer_loss loss = kp_writer_loss(collector.writer);
 
+	atomic_store(&inject->slot->kernels_told, atomic_load(&inject->slot->kernels_issued));
 	KP_SET(&counts, COUNTS, kernels_recorded, counts.kernels_recorded);
 	KP_SET(&counts, COUNTS, kernels_invalid, counts.kernels_invalid);
 	KP_SET(&counts, COUNTS, kernels_untimed, counts.kernels_untimed);
@@ -193,10 +197,13 @@ static void write_out(struct kp_inject *inject)
 /* CUPTI gives back full buffers by itself; this asks for those that are partly filled. */
 static void flush_partly_filled(void)
 {
-	uint64_t begin_ns = kp_clock_now();
+	uint64_t begin_ns = kp_clock_now(), pause_ns;
 
 	kp_share_flush(collector.cupti, 0);
-	collector.flush_due_ns = begin_ns + FLUSH_SHARE * (kp_clock_now() - begin_ns);
+	pause_ns = FLUSH_SHARE * (kp_clock_now() - begin_ns);
+	if (pause_ns > FLUSH_PAUSE_LAST_NS)
+		pause_ns = FLUSH_PAUSE_LAST_NS;
+	collector.flush_due_ns = begin_ns + pause_ns;
 }
 
 /* Takes what CUPTI has ready. While CUPTI is detached nothing may be asked: it would come back. */
@@ -512,17 +519,16 @@ bool kp_collector_start(struct kp_inject *inject)
 /* Waits for the answer to a request, as long as the program can be kept waiting. */
 static bool wait_for(struct kp_inject *inject, _Atomic uint32_t *word, uint32_t request)
 {
-	uint64_t until_ns = kp_clock_now() + KP_FINISH_LIMIT_MS * 1000000ULL;
+	struct kp_patience patience = {KP_FINISH_LIMIT_MS * 1000000ULL};
 	uint32_t seen;
 
 	kp_buffers_wake();
 	while ((int32_t)((seen = atomic_load(word)) - request) < 0) {
-		if (kp_clock_now() >= until_ns) {
+		if (!kp_patience_wait(&patience, word, seen)) {
 			kp_live_tell(inject, "CUPTI did not give back its records in time at the "
 					     "end; the last ones are missing");
 			return false;
 		}
-		kp_futex_wait(word, seen, until_ns);
 	}
 	return true;
 }

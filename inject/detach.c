@@ -14,6 +14,7 @@
 #include "inject/hooks.h"
 #include "inject/hooks_gates.h"
 #include "inject/host.h"
+#include "inject/patience.h"
 #include "inject/share.h"
 #include "inject/state.h"
 
@@ -280,17 +281,15 @@ size_t kp_detach_take_dropped(void)
 
 void kp_detach_wait(void)
 {
-	uint64_t until_ns;
+	struct kp_patience patience = {WAIT_LIMIT_NS};
 	uint32_t seen;
 
-	if (atomic_load(&detach.state) != RUNNING || stepping)
+	if (stepping)
 		return;
-	until_ns = kp_clock_now() + WAIT_LIMIT_NS;
-	do {
+	do
 		seen = atomic_load(&detach.steps);
-		if (atomic_load(&detach.state) == RUNNING)
-			kp_futex_wait(&detach.steps, seen, until_ns);
-	} while (atomic_load(&detach.state) == RUNNING && kp_clock_now() < until_ns);
+	while (atomic_load(&detach.state) == RUNNING &&
+	       kp_patience_wait(&patience, &detach.steps, seen));
 }
 
 void kp_detach_yield(void)

@@ -2,6 +2,7 @@
 #include "inject/gate.h"
 
 #include "inject/futex.h"
+#include "inject/patience.h"
 #include "inject/state.h"
 
 /* Between two looks at whether all have left: those inside are inside for microseconds, mostly. */
@@ -9,15 +10,14 @@
 
 void kp_gate_wait(struct kp_gate *gate)
 {
-	uint64_t until_ns = kp_clock_now() + KP_GATE_PATIENCE_NS;
+	struct kp_patience patience = {KP_GATE_PATIENCE_NS};
 
 	do {
 		uint32_t seen = atomic_load(&gate->openings);
 
 		kp_gate_leave(gate);
-		if (atomic_load(&gate->state) & KP_GATE_CLOSED)
-			kp_futex_wait(&gate->openings, seen, until_ns);
-		if (kp_clock_now() >= until_ns)
+		if (atomic_load(&gate->state) & KP_GATE_CLOSED &&
+		    !kp_patience_wait(&patience, &gate->openings, seen))
 			kp_gate_open(gate); /* who closed it has gone astray: for all who come */
 	} while (atomic_fetch_add(&gate->state, KP_GATE_ONE) & KP_GATE_CLOSED);
 }

@@ -186,17 +186,18 @@ static uint64_t count_kernels(const struct questions *ask, CUgraph graph, unsign
 	return kernels;
 }
 
-/* Inside the gate until it is counted. */
+/* That there are graphs is known before the gate may be closed again. */
 static CUresult instantiated(CUresult result, const CUgraphExec *exec, CUgraph graph,
 			     cuuint64_t flags)
 {
 	struct questions ask;
 	uint64_t kernels;
 
+	if (result == CUDA_SUCCESS)
+		atomic_store(&graphs_made, true);
 	kp_hooks_graph_leave(result);
 	if (result != CUDA_SUCCESS || !exec)
 		return result;
-	atomic_store(&graphs_made, true);
 	ask.nodes = (get_nodes_function)kp_hooks_driver_symbol("cuGraphGetNodes");
 	ask.type = (get_type_function)kp_hooks_driver_symbol("cuGraphNodeGetType");
 	ask.child = (get_child_function)kp_hooks_driver_symbol("cuGraphChildGraphNodeGetGraph");

@@ -44,6 +44,7 @@ struct kp_windows_state {
 	bool cut_due;            /* worker: what was cut off is to be counted */
 	uint64_t delivered;      /* worker: kernels, as of its last turn */
 	bool finished;           /* worker: the program has ended, or becomes another */
+	bool interrupted;        /* worker: in that, a thread was in the midst of switching */
 	unsigned refusals;       /* by the thread that switches */
 	/* the schedule of --duty; worker, but for the first */
 	_Atomic bool duty_open;

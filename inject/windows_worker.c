@@ -15,6 +15,8 @@
 #define DOOR_PATIENCE_NS (KP_DUTY_PATIENCE_NS + 100000000ULL)
 /* How long «kprof ctl stop» waits for all that. */
 #define CONTROL_PATIENCE_NS (DOOR_PATIENCE_NS + 100000000ULL)
+/* How long the end waits for a thread that switches: looks of 0.1 ms and more. */
+#define SWITCH_LOOKS 5000
 #define STEP_MS 5
 #define RETRY_MS 10
 
@@ -217,7 +219,7 @@ unsigned kp_windows_tick(unsigned most_ms, uint64_t delivered)
 
 bool kp_windows_begin_calls(void)
 {
-	return atomic_load(&kp_windows.attached) && kp_detach_pause();
+	return !kp_windows.interrupted && atomic_load(&kp_windows.attached) && kp_detach_pause();
 }
 
 void kp_windows_end_calls(void)
@@ -248,15 +250,29 @@ static void finish_end(void)
 		atomic_store(&kp_windows.attached, false); /* it hangs: CUPTI is left alone */
 }
 
+/* Nobody switches any more: who comes now leaves a wish that nobody reads. False: someone still
+ * does. */
+static bool stop_switching(void)
+{
+	const struct timespec pause = {.tv_nsec = 100000};
+
+	for (unsigned looks = 0; atomic_exchange(&kp_windows.switching, true); looks++) {
+		if (looks == SWITCH_LOOKS)
+			return false;
+		nanosleep(&pause, NULL);
+	}
+	return true;
+}
+
 void kp_windows_finish(void)
 {
 	if (kp_windows.finished)
 		return;
 	kp_windows.finished = true;
-	/* Nobody switches any more: who comes now leaves a wish that nobody reads. */
-	while (atomic_exchange(&kp_windows.switching, true))
-		nanosleep(&(const struct timespec){.tv_nsec = 100000}, NULL);
-	if (kp_windows_phase() == KP_WINDOW_ENDING)
+	/* A thread that a signal has interrupted in a switch, whose handler ends the program, never
+	 * gets on, and may be in CUPTI: that is left alone. */
+	kp_windows.interrupted = !stop_switching();
+	if (kp_windows_phase() == KP_WINDOW_ENDING && !kp_windows.interrupted)
 		finish_end();
 	if (kp_windows_phase() != KP_WINDOW_CLOSED)
 		kp_windows_leave_open(KP_WINDOW_OPEN);
@@ -272,7 +288,9 @@ void kp_windows_resume(void)
 	kp_windows.finished = false;
 	if (kp_windows_phase() != KP_WINDOW_CLOSED)
 		kp_windows_open_up(KP_WINDOW_BY_PROGRAM);
-	atomic_store(&kp_windows.switching, false);
+	if (!kp_windows.interrupted) /* else it is that thread's */
+		atomic_store(&kp_windows.switching, false);
+	kp_windows.interrupted = false;
 	kp_windows_apply_again();
 }
 

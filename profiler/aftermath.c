@@ -101,7 +101,7 @@ static void put_message(struct kp_writer *writer, const struct kp_live_slot *slo
 
 /*
  * Appends what a process had counted and could not write: exact, since counting does not wait for
- * writing. `ended`: it did end, and only its file took no more.
+ * writing. `ended`: it did end, and its file may have taken no more.
  */
 static enum kp_status append_counts(const struct kp_live_slot *slot, int fd, bool ended)
 {
@@ -142,7 +142,7 @@ static enum kp_status append_counts(const struct kp_live_slot *slot, int fd, boo
 	put_message(writer, slot);
 	status = kp_writer_counts(writer, &counts);
 	KP_SET(&end, END, way, KP_END_EXIT);
-	if (ended && status == KP_OK)
+	if (ended && write_errno && status == KP_OK) /* else it has said so itself, and when */
 		status = kp_writer_end(writer, &end);
 	kp_writer_destroy(writer);
 	return status;
@@ -200,9 +200,9 @@ static void settle_slot(const struct kp_live_slot *slot, int fd, struct kp_after
 
 	out->processes++;
 	out->silenced += state == KP_LIVE_DISABLED;
-	/* What was launched after the end, by handlers that ran later, is missing. */
+	/* What was launched after the end, by handlers that ran later, is not in its own counts. */
 	bool complete = !counter(&slot->issued_known) ||
-			counter(&slot->kernels_issued) <= counter(&slot->kernels_recorded);
+			counter(&slot->kernels_issued) == counter(&slot->kernels_told);
 	if (ended && complete && counter(&slot->write_errno) == 0)
 		return;
 	out->running += running && state == KP_LIVE_RUNNING;

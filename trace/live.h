@@ -23,9 +23,9 @@
 
 #include "trace/program.h"
 
-#define KP_LIVE_MAGIC 0x334556494c50524bULL /* "KRPLIVE3" */
+#define KP_LIVE_MAGIC 0x344556494c50524bULL /* "KRPLIVE4" */
 #define KP_LIVE_SLOTS 2048
-#define KP_LIVE_MESSAGE_BYTES 384
+#define KP_LIVE_MESSAGE_BYTES 376
 #define KP_LIVE_UNTRACED 128
 #define KP_LIVE_PROGRAM_BYTES 480
 #define KP_LIVE_GPUS 64
@@ -52,6 +52,7 @@ struct kp_live_slot {
 	_Atomic uint64_t kernels_at_edges;      /* issued while records went on or off */
 	char message[KP_LIVE_MESSAGE_BYTES];    /* one line with the remedy; empty: none */
 	_Atomic uint64_t host_calls, host_calls_lost; /* as in the counts; 0 without --host */
+	_Atomic uint64_t kernels_told; /* issued, before its last counts were written */
 };
 
 enum kp_live_entry { KP_LIVE_ENTRY_FREE = 0, KP_LIVE_ENTRY_FILLING = 1, KP_LIVE_ENTRY_FILLED = 2 };

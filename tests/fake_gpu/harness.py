@@ -225,6 +225,13 @@ def check_sum(document, ledger):
                                 for process in document["processes"]), ledger["kernels_issued"])
 
 
+def check_own_counts(document):
+    """What ended in order has counted itself: the launcher, who knows less, does not replace it."""
+    for process in document["processes"]:
+        require(process["ended"] and process["counts"]["memops_recorded"] is not None,
+                "the collector's own counts are not in the report")
+
+
 def check_manners(ledger):
     """What kprof must never do, whatever happens."""
     require_equal("violations of CUPTI's buffers", ledger["buffer_violations"], 0)

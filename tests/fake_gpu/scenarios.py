@@ -24,8 +24,8 @@ import counters
 import endings
 import host_calls
 import processes
-from harness import (Failure, Skip, check_agreement, check_manners, check_sum, end, kill, require,
-                     require_equal, run_scenario, start_under_kprof)
+from harness import (Failure, Skip, check_agreement, check_manners, check_own_counts, check_sum,
+                     end, kill, require, require_equal, run_scenario, start_under_kprof)
 from scenario import Scenario
 
 FOREVER_NS = str(20 * 10**9)  # a kernel that still runs when its program ends
@@ -240,8 +240,11 @@ def check_windows(count, begin, finish):
     """So many windows, begun and ended for these reasons, and nothing is unaccounted for."""
     def check(run):
         check_sum(run.document, run.ledger)
+        check_own_counts(run.document)
         windows = windows_of(run)
         require_equal("windows", run.document["windows"]["count"], count)
+        require(run.document["windows"]["whole_ns"] > run.document["windows"]["inside_ns"],
+                "the windows are all of the time")
         require_equal("reasons", [(row["begin_reason"], row["end_reason"]) for row in windows],
                       [(begin, finish)] * count)
         require(all(a["end_ns"] <= b["begin_ns"] for a, b in zip(windows, windows[1:])),
@@ -268,6 +271,7 @@ def check_timed_window(run):
 
 def check_filtered(run):
     check_sum(run.document, run.ledger)
+    check_own_counts(run.document)
     require_equal("filtered", run.counts["kernels_filtered"], 100)
     require_equal("names", [row["mangled_name"] for row in run.document["kernels"]],
                   ["long_kernel"])
@@ -278,6 +282,7 @@ def check_detaching(detached, least=8, finalized=None):
     """--duty: exact counts, and CUPTI leaves after windows, or stays."""
     def check(run):
         check_sum(run.document, run.ledger)
+        check_own_counts(run.document)
         windows = windows_of(run)
         require(len(windows) >= least, f"{len(windows)} windows")
         require_equal("finalized", run.ledger["finalizes"] > 0,

@@ -53,7 +53,7 @@ static void fill(struct kp_live *live, const char *script)
 	unsigned state, trace;
 	bool known;
 
-	if (sscanf(script, "%u %23s %llu %llu %23s %u %383[^\n]", &state, issued, &recorded,
+	if (sscanf(script, "%u %23s %llu %llu %23s %u %375[^\n]", &state, issued, &recorded,
 		   &written, dropped, &trace, message) < 6)
 		abort();
 	uint32_t index = atomic_fetch_add(&live->slots_taken, 1);
@@ -67,6 +67,7 @@ static void fill(struct kp_live *live, const char *script)
 	if (!known)
 		atomic_store(&slot->records_dropped, UINT64_MAX);
 	atomic_store(&slot->kernels_recorded, recorded);
+	atomic_store(&slot->kernels_told, recorded); /* the others came after the end */
 	atomic_store(&slot->kernels_written, written);
 	memcpy(slot->message, message, sizeof message);
 	if (trace > 0)

@@ -1,9 +1,11 @@
 /* Gates: who is kept out, for how long, and that nobody is for good. */
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -116,6 +118,53 @@ static void test_gate_holds_nobody_for_good(void **state)
 	assert_int_equal(atomic_load(&gate.state), 0);
 }
 
+static _Atomic bool passed;
+
+static void *pass_and_tell(void *unused)
+{
+	pass_once(unused);
+	atomic_store(&passed, true);
+	return NULL;
+}
+
+/* A process that is stopped for longer than a gate is patient. Its status: whether it held. */
+static void be_stopped(void)
+{
+	uint64_t before_ns, now_ns = kp_clock_now();
+	pthread_t thread;
+
+	if (!kp_gate_close(&gate, 0, LIMIT_NS) ||
+	    pthread_create(&thread, NULL, pass_and_tell, NULL) != 0)
+		_exit(2);
+	do {
+		before_ns = now_ns;
+		usleep(1000);
+		now_ns = kp_clock_now();
+	} while (now_ns - before_ns < KP_GATE_PATIENCE_NS);
+	usleep(300000);
+	_exit(atomic_load(&passed));
+}
+
+/* Time in which nobody could have opened it does not count: it would be passed in mid-step. */
+static void test_gate_holds_while_all_are_stopped(void **state)
+{
+	pid_t child;
+	int status = 0;
+
+	(void)state;
+	begin();
+	child = fork();
+	assert_true(child >= 0);
+	if (!child)
+		be_stopped();
+	usleep(200000);
+	assert_int_equal(kill(child, SIGSTOP), 0);
+	usleep(KP_GATE_PATIENCE_NS / 1000 + 200000);
+	assert_int_equal(kill(child, SIGCONT), 0);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
 /* A child that was forked in the midst of it finds it open, with its own passage inside. */
 static void test_gate_is_open_after_a_fork(void **state)
 {
@@ -135,6 +184,7 @@ int main(void)
 		cmocka_unit_test(test_gate_keeps_all_out),
 		cmocka_unit_test(test_gate_gives_up_waiting),
 		cmocka_unit_test(test_gate_holds_nobody_for_good),
+		cmocka_unit_test(test_gate_holds_while_all_are_stopped),
 		cmocka_unit_test(test_gate_is_open_after_a_fork),
 	};
 

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "analyzers/host_ties.h"
 #include "tests/unit/report_trace.h"
 
 #define LAUNCH_NS 1000 /* what each call takes */
@@ -280,6 +281,53 @@ static void test_report_host_ties_nothing_wrongly(void **state)
 	assert_int_equal(run_streams(3, 0, true, true), 60000);
 }
 
+/* More threads than any program has do not make the report hold more: the rest are one. */
+static void test_report_host_bounds_threads(void **state)
+{
+	const uint32_t beyond = 10;
+	struct program program;
+	struct ranked ranked;
+	const struct kp_report_host *host;
+	uint64_t calls = 0;
+
+	(void)state;
+	begin(&program);
+	for (uint32_t i = 0; i < KP_HOST_THREADS_MOST + beyond; i++)
+		put_call(&program, call_of(2000 * i, i + 1, 7, 1));
+	ranked = finish(&program, 0, 0);
+	host = &ranked.report->host;
+	assert_int_equal(host->calls, program.calls);
+	assert_int_equal(host->thread_count, KP_HOST_THREADS_MOST + 1);
+	for (size_t i = 0; i < host->thread_count; i++) {
+		assert_int_equal(host->threads[i].calls, host->threads[i].thread ? 1 : beyond);
+		calls += host->threads[i].calls;
+	}
+	assert_int_equal(calls, program.calls);
+	ranked_end(&ranked);
+}
+
+/* More streams than any program has: nothing is tied by order any more. */
+static void test_report_host_bounds_streams(void **state)
+{
+	struct program program;
+	struct ranked ranked;
+	uint32_t config;
+
+	(void)state;
+	begin(&program);
+	config = config_of(&program, "k", 7, 4);
+	for (uint32_t i = 0; i <= KP_TIES_LANES_MOST; i++)
+		put_call(&program, call_of(2000 * i, 1, 100 + i, 4));
+	for (uint32_t i = 1; i <= 10; i++) {
+		put_call(&program, call_of(2000 * (KP_TIES_LANES_MOST + i), 1, 7, 4));
+		put_record(&program, config, 2000 * (KP_TIES_LANES_MOST + i) + 1500, i, 0);
+	}
+	ranked = finish(&program, KP_TIES_LANES_MOST + 1, 0);
+	assert_int_equal(ranked.report->host.kernels_tied, 0);
+	assert_int_equal(ranked.report->host.kernels_untied, 10);
+	ranked_end(&ranked);
+}
+
 /* Calls that were not kept: the order of the others says nothing any more. */
 static void test_report_host_distrusts_lost_calls(void **state)
 {
@@ -472,6 +520,8 @@ int main(void)
 		cmocka_unit_test(test_report_host_ties_every_node),
 		cmocka_unit_test(test_report_host_ties_a_long_queue),
 		cmocka_unit_test(test_report_host_ties_nothing_wrongly),
+		cmocka_unit_test(test_report_host_bounds_threads),
+		cmocka_unit_test(test_report_host_bounds_streams),
 		cmocka_unit_test(test_report_host_distrusts_lost_calls),
 		cmocka_unit_test(test_report_host_leaves_contended_calls),
 		cmocka_unit_test(test_report_host_ties_no_id_of_zero),
