@@ -205,6 +205,7 @@ static void set_peak(struct kp_row_traffic *out, const struct kp_build_gpu *gpu,
 	out->peak_pct = fmin(100 * out->gbps / peak.value, 100);
 }
 
+/* Without the tensor pipes' counters nothing but memory can be seen to be the limit. */
 static void set_bound(struct kp_row_traffic *out, const struct kp_build_gpu *gpu, double mean_ns)
 {
 	const struct kp_attribution_totals *totals =
@@ -215,13 +216,13 @@ static void set_bound(struct kp_row_traffic *out, const struct kp_build_gpu *gpu
 
 	if (!isfinite(out->peak_pct))
 		return;
-	if (most > 0)
+	if (most > 0 && (isfinite(out->tensor_pct) || memory >= NEAR_PCT))
 		out->headroom = 100 / most;
 	if (most >= NEAR_PCT)
 		out->bound = memory >= tensor ? KP_BOUND_MEMORY : KP_BOUND_COMPUTE;
 	else if (totals->lag_ns + totals->lead_ns >= UNUSED_PART * mean_ns)
 		out->bound = KP_BOUND_LAUNCH;
-	else
+	else if (isfinite(out->tensor_pct))
 		out->bound = KP_BOUND_LATENCY;
 }
 

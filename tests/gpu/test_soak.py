@@ -55,7 +55,7 @@ class Judgements(unittest.TestCase):
         bare, raw = series(*[100] * 5), series(*range(120, 320, 10))
         self.assertIn("30.0 MiB added", soak.judge_resident(bare, raw,
                                                             series(*range(150, 350, 10))))
-        for seen in (series(*range(200, 400, 10)), series(*range(120, 340, 11)), series(150)):
+        for seen in (series(*range(200, 400, 10)), series(*range(120, 400, 14)), series(150)):
             with self.assertRaises(Failure):
                 soak.judge_resident(bare, raw, seen)
 
