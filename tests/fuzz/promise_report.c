@@ -125,9 +125,20 @@ static void check_timeline(const struct kp_report *report)
 		check_iterations(&timeline->iterations[i]);
 }
 
+/* Read once: that takes longer than a small input. */
+static const struct kp_operators *built_in_rules(void)
+{
+	static struct kp_operators *rules;
+
+	if (!rules)
+		REQUIRE(kp_operators_builtin(&rules) == KP_OK);
+	return rules;
+}
+
 static void check_with(struct kp_reader *reader, uint64_t launches, const char *iterations)
 {
 	const struct kp_report_options options = {.threshold_pct = 30,
+						  .operators = built_in_rules(),
 						  .busy_shares = true,
 						  .timeline = true,
 						  .iterations = iterations};
