@@ -86,8 +86,26 @@ static enum kp_status walk_once(struct kp_attribution *attribution)
 	return status;
 }
 
-enum kp_status kp_attribution_create(const struct kp_attribution_input *input,
-				     struct kp_attribution **out)
+/* Replaces times where launches slow each other down. */
+static enum kp_status pace(struct kp_attribution *attribution, double slow)
+{
+	struct kp_attribution_input *input = &attribution->input, *paced = &attribution->paced;
+	struct kp_beside *beside = &attribution->beside;
+	enum kp_status status = KP_OK;
+
+	if (slow > 0) {
+		status = kp_beside_init(beside, input, slow);
+		input->launches = beside->launches;
+		input->begin_ns = beside->begin_ns;
+	}
+	*paced = *input;
+	if (slow > 0)
+		paced->length_ns = beside->width_ns;
+	return status;
+}
+
+static enum kp_status create_way(const struct kp_attribution_input *input, double slow,
+				 struct kp_attribution **out)
 {
 	struct kp_attribution *attribution = calloc(1, sizeof(*attribution));
 	enum kp_status status = KP_NO_MEMORY;
@@ -96,11 +114,14 @@ enum kp_status kp_attribution_create(const struct kp_attribution_input *input,
 	if (!attribution)
 		return KP_NO_MEMORY;
 	attribution->input = *input;
+	attribution->way_count = 1;
 	attribution->idle = calloc(input->sample_count / 8 + 1, 1);
 	if (attribution->idle)
+		status = pace(attribution, slow);
+	if (status == KP_OK)
 		status = kp_attribution_classify(attribution);
 	if (status == KP_OK)
-		status = kp_rows_init(&attribution->rows, &attribution->input,
+		status = kp_rows_init(&attribution->rows, &attribution->paced, input->length_ns,
 				      attribution->kept_of_class, attribution->kept,
 				      attribution->times);
 	if (status == KP_OK)
@@ -112,13 +133,35 @@ enum kp_status kp_attribution_create(const struct kp_attribution_input *input,
 	return status;
 }
 
+enum kp_status kp_attribution_create(const struct kp_attribution_input *input,
+				     struct kp_attribution **out)
+{
+	/* Two thirds of the pace beside one other, and half of it: a GPU that is divided. */
+	static const double slows[KP_WAYS - 1] = {0.5, 1};
+	enum kp_status status = create_way(input, 0, out);
+	bool beside = status == KP_OK && kp_beside_matters(input);
+
+	for (size_t i = 0; beside && i < KP_WAYS - 1 && status == KP_OK; i++) {
+		status = create_way(input, slows[i], &(*out)->ways[i]);
+		(*out)->way_count += status == KP_OK;
+	}
+	if (status != KP_OK) {
+		kp_attribution_destroy(*out);
+		*out = NULL;
+	}
+	return status;
+}
+
 void kp_attribution_destroy(struct kp_attribution *attribution)
 {
 	if (!attribution)
 		return;
 	for (size_t i = 0; i < attribution->stretch_count; i++)
 		free(attribution->stretches[i].from.running);
+	for (size_t i = 0; i + 1 < attribution->way_count; i++)
+		kp_attribution_destroy(attribution->ways[i]);
 	kp_rows_fini(&attribution->rows);
+	kp_beside_fini(&attribution->beside);
 	free(attribution->kept_of_class);
 	free(attribution->times);
 	free(attribution->idle);

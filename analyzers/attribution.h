@@ -19,6 +19,10 @@
  * Where launches of a class last longer than a sample, x is seven: one for each piece of the
  * window, since rates there differ, and samples of a launch's middle say nothing of its edges.
  *
+ * Launches that run side by side slow each other down. The model is solved for several assumptions
+ * of how much: as if they did not, or as if each lost a third or half of its pace by one other. The
+ * one that leaves least over is told, and what the others make of it is an error.
+ *
  * Samples that lie wholly inside one launch with nothing beside it are that launch's, whatever the
  * model says: launches longer than a few samples are measured, not estimated.
  *
@@ -27,7 +31,8 @@
  * solution moves by when each window's edges are off by as much as explains the whole residual.
  * What no sample can tell apart, or what comes out too vague, is `unknown`.
  *
- * Pure, single-threaded, deterministic. Memory: some megabytes besides the input.
+ * Pure, single-threaded, deterministic. Memory: some megabytes besides the input, and
+ * where launches run side by side, three times the input.
  */
 #ifndef KP_ANALYZERS_ATTRIBUTION_H
 #define KP_ANALYZERS_ATTRIBUTION_H

@@ -19,7 +19,7 @@
 #define LAG_NS 800.0
 #define LEAD_NS 2400.0
 #define COMMON_SIGMA_NS 2000.0
-#define CLASS_SIGMA_NS 300.0
+#define CLASS_SIGMA_NS 1500.0
 #define GRID_NS 1000.0
 #define GRID_LAGS 5
 #define GRID_LEADS 6
@@ -33,7 +33,7 @@
  * part of what would explain the whole residual, and by no more than OFF_MAX_NS.
  */
 #define OFF_PART 0.5
-#define OFF_MAX_NS 300.0
+#define OFF_MAX_NS 600.0
 
 struct finding {
 	struct kp_attribution *attribution;

@@ -21,13 +21,32 @@
 #define KP_STRETCHES 24
 #define KP_STRETCH_SAMPLES 2500
 
+/* Ways in which launches that run side by side may slow each other down. */
+#define KP_WAYS 3
+
+/*
+ * Launches that run side by side count more slowly than they would alone, all alike: with `slow` as
+ * the loss by each other launch, 1 / (1 + slow · others). Time that passes at that pace is the same
+ * for all that run, so that times of launches and samples are replaced by how much of it has passed
+ * until then; what a launch counts is then even again.
+ */
+struct kp_beside {
+	struct kp_attribution_launch *launches;
+	uint64_t *begin_ns;
+	uint32_t *width_ns; /* of samples, in the place of their lengths */
+};
+
 struct kp_stretch {
 	struct kp_rows_position from;
 	size_t count;
 };
 
 struct kp_attribution {
-	struct kp_attribution_input input;
+	struct kp_attribution_input input; /* lengths of samples as the clock has them */
+	struct kp_attribution_input paced; /* the same, but for these lengths */
+	struct kp_beside beside;           /* what both borrow, where launches slow each other */
+	struct kp_attribution *ways[KP_WAYS - 1]; /* with another pace each */
+	size_t way_count;                         /* these and this one */
 	uint32_t *kept_of_class;
 	uint32_t kept;                /* classes that are kept */
 	struct kp_class_times *times; /* of each kept class; the last is the rest */
@@ -68,6 +87,13 @@ void kp_pieces_tie(const struct kp_class_times *times, size_t class, size_t more
 		   size_t n);
 double kp_pieces_unlike(const struct kp_class_times *times, size_t class, size_t more,
 			const double *x);
+
+/* Whether launches run side by side for a part of the time that matters. */
+bool kp_beside_matters(const struct kp_attribution_input *input);
+/* To be released in any case. Errors: KP_NO_MEMORY. */
+enum kp_status kp_beside_init(struct kp_beside *beside, const struct kp_attribution_input *input,
+			      double slow);
+void kp_beside_fini(struct kp_beside *beside);
 
 /* attribution_classes.c: fills all but `rows` and the stretches. Errors: KP_NO_MEMORY. */
 enum kp_status kp_attribution_classify(struct kp_attribution *attribution);

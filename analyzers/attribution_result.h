@@ -29,4 +29,8 @@ struct kp_attribution_metric {
 	struct kp_attribution_totals totals;
 };
 
+/* Solves for one way alone; see kp_attribution_solve. Errors: KP_NO_MEMORY. */
+enum kp_status kp_attribution_solve_way(struct kp_attribution *attribution, const float *values,
+					struct kp_attribution_metric **out);
+
 #endif

@@ -10,10 +10,11 @@
 #define WINDOW_MIN 0.3
 
 enum kp_status kp_rows_init(struct kp_rows *rows, const struct kp_attribution_input *input,
-			    const uint32_t *kept_of_class, uint32_t kept_count,
-			    const struct kp_class_times *times)
+			    const uint32_t *length_ns, const uint32_t *kept_of_class,
+			    uint32_t kept_count, const struct kp_class_times *times)
 {
 	*rows = (struct kp_rows){.input = input,
+				 .length_ns = length_ns,
 				 .kept_of_class = kept_of_class,
 				 .kept_count = kept_count,
 				 .times = times};
@@ -122,7 +123,7 @@ static void add_pieces(struct kp_row_entry *entry, const struct kp_class_times *
 /* A launch against the row [0, length): times relative to the row's begin. Whether they meet. */
 static bool add_launch(struct kp_rows *rows, uint32_t class, double start, double end, bool *covers)
 {
-	double length = rows->row.length_ns, duration = end - start, scale;
+	double length = rows->row.width_ns, duration = end - start, scale;
 	const struct kp_window_edges *edges = &rows->edges[class];
 	double factor = shrink(edges, duration);
 	double from = start + edges->lag_ns * factor, to = end - edges->lead_ns * factor;
@@ -185,7 +186,7 @@ static bool see(struct kp_rows *rows, uint64_t number, uint64_t begin_ns, struct
 		seen->meet++;
 		seen->covers = covers;
 	}
-	return end + KP_WINDOW_MAX_NS > rows->row.length_ns;
+	return end + KP_WINDOW_MAX_NS > rows->row.width_ns;
 }
 
 /* Takes up a launch; where too many run, the one that ends first goes. */
@@ -223,7 +224,8 @@ const struct kp_row *kp_rows_next(struct kp_rows *rows)
 		rows->slot[row->entries[i].class] = 0;
 	row->count = 0;
 	row->sample = at->sample;
-	row->length_ns = input->length_ns[at->sample];
+	row->length_ns = rows->length_ns[at->sample];
+	row->width_ns = input->length_ns[at->sample];
 	for (size_t i = 0; i < at->running_count; i++) {
 		if (see(rows, at->running[i], begin_ns, &seen))
 			at->running[left++] = at->running[i];
@@ -231,7 +233,7 @@ const struct kp_row *kp_rows_next(struct kp_rows *rows)
 	at->running_count = left;
 	while (at->next_launch < input->launch_count &&
 	       difference(input->launches[at->next_launch].start_ns, begin_ns) - KP_WINDOW_MAX_NS <
-		       row->length_ns) {
+		       row->width_ns) {
 		if (see(rows, at->next_launch, begin_ns, &seen))
 			take_up(rows, at->next_launch);
 		at->next_launch++;

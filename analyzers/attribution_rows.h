@@ -11,7 +11,7 @@
 #include "analyzers/attribution.h"
 
 /* The furthest that an edge of a window lies from a launch's own, nanoseconds. */
-#define KP_WINDOW_MAX_NS 4000.0
+#define KP_WINDOW_MAX_NS 8000.0
 /* More kernels than a GPU runs at once. */
 #define KP_ROWS_RUNNING_MAX 256
 /* Classes in one sample; what is beyond is lumped together with the rest. */
@@ -50,6 +50,7 @@ struct kp_row_entry {
 struct kp_row {
 	size_t sample;
 	double length_ns;
+	double width_ns; /* the same in the time of the launches, see struct kp_beside */
 	struct kp_row_entry entries[KP_ROW_ENTRIES_MAX + 1];
 	size_t count;
 	bool idle; /* nothing ran in it or close to it */
@@ -70,6 +71,7 @@ struct kp_rows_position {
 
 struct kp_rows {
 	const struct kp_attribution_input *input;
+	const uint32_t *length_ns;     /* of samples, as the clock has them */
 	const uint32_t *kept_of_class; /* class_count numbers */
 	uint32_t kept_count;
 	const struct kp_class_times *times;  /* of each kept class */
@@ -82,8 +84,8 @@ struct kp_rows {
 
 /* A walk from the first sample. Edges and the rest are borrowed. Errors: KP_NO_MEMORY. */
 enum kp_status kp_rows_init(struct kp_rows *rows, const struct kp_attribution_input *input,
-			    const uint32_t *kept_of_class, uint32_t kept_count,
-			    const struct kp_class_times *times);
+			    const uint32_t *length_ns, const uint32_t *kept_of_class,
+			    uint32_t kept_count, const struct kp_class_times *times);
 void kp_rows_fini(struct kp_rows *rows);
 /* Goes to the first sample, or to a position (of the same input), with these edges. */
 void kp_rows_begin(struct kp_rows *rows, const struct kp_window_edges *edges,

@@ -295,7 +295,7 @@ static enum kp_status make_room(struct solving *solving)
 	metric->kept = attribution->kept;
 	metric->blocks = samples / 20 < KP_BLOCKS_MAX ? samples / 20 + 2 : KP_BLOCKS_MAX;
 	solving->block_samples = samples / metric->blocks + 1;
-	metric->influences = metric->blocks + 2 * solving->found.edged;
+	metric->influences = metric->blocks + 2 * solving->found.edged + KP_WAYS - 1;
 	metric->classes = calloc(kept + 1, sizeof(*metric->classes));
 	metric->influence = calloc(metric->influences * kept + 1, sizeof(double));
 	solving->matrix = calloc(solving->n * solving->n, sizeof(double));
@@ -308,8 +308,8 @@ static enum kp_status make_room(struct solving *solving)
 	return KP_OK;
 }
 
-enum kp_status kp_attribution_solve(struct kp_attribution *attribution, const float *values,
-				    struct kp_attribution_metric **out)
+enum kp_status kp_attribution_solve_way(struct kp_attribution *attribution, const float *values,
+					struct kp_attribution_metric **out)
 {
 	struct solving solving = {.attribution = attribution, .values = values};
 	enum kp_status status = KP_NO_MEMORY;

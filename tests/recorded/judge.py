@@ -16,9 +16,9 @@ NCU_CALLS = 500  # launches that make a shape one to be judged
 RECORDINGS = {
     "torch_decode_counters": ("torch_decode_ncu", 0.02, 17, 17, 17),
     "torch_decode_graph_counters": ("torch_decode_ncu", 0.02, 8, 8, 8),
-    "traffic_alternating": ("traffic_alternating", 0.02, 19, 9, 17),
-    "traffic_graph": ("traffic_graph", 0.05, 19, 10, 14),
-    "traffic_streams": ("traffic_streams", 0.05, 18, 8, 10),
+    "traffic_alternating": ("traffic_alternating", 0.02, 19, 13, 19),
+    "traffic_graph": ("traffic_graph", 0.05, 19, 13, 19),
+    "traffic_streams": ("traffic_streams", 0.05, 15, 9, 15),
 }
 
 

@@ -140,6 +140,39 @@ static void test_attribution_says_how_uneven_few_launches_are(void **state)
 	assert_true(covered >= 0.9 * known);
 }
 
+/* The last 20 of 40 µs of one beside the first 20 of 30 µs of the other, at half the pace each. */
+static double flow_beside(uint32_t class, double part)
+{
+	double at_us = part * (class ? 30 : 40), slow_us = fmin(at_us, 20);
+
+	if (class)
+		return (slow_us / 2 + at_us - slow_us) / 20;
+	return (slow_us + (at_us - slow_us) / 2) / 30;
+}
+
+static void test_attribution_bears_launches_that_slow_each_other(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 80; seed < 84; seed++) {
+		struct run *run = run_begin(seed);
+
+		for (int i = 0; i < 1500; i++) {
+			uint64_t at_ns =
+				BASE_NS + (uint64_t)i * 80000 + (uint64_t)(uniform(run) * 8000);
+
+			launch_at(run, 0, at_ns, 40000, 90e6);
+			launch_at(run, 1, at_ns + 20000, 30000, 20e6);
+		}
+		sample_flow(run, 50000, 0.01, flow_beside);
+		solve(run);
+		for (uint32_t c = 0; c < 2; c++) {
+			if (!c || of(run, c).source != KP_TRAFFIC_UNKNOWN)
+				assert_near(run, c, c ? 20e6 : 90e6, 0.1);
+		}
+		run_end(run);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -148,6 +181,7 @@ int main(void)
 		cmocka_unit_test(test_attribution_bears_tails),
 		cmocka_unit_test(test_attribution_bears_ramps),
 		cmocka_unit_test(test_attribution_bears_unlike_launches),
+		cmocka_unit_test(test_attribution_bears_launches_that_slow_each_other),
 		cmocka_unit_test(test_attribution_says_how_uneven_few_launches_are),
 	};
 
