@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 
+#include "trace/vector.h"
+
 /* More than any sound trace has beyond a watermark: then the older half is visited early. */
 #define PENDING_MAX ((size_t)1 << 20)
 
@@ -41,19 +43,10 @@ void kp_activities_destroy(struct kp_activities *activities)
 
 static enum kp_status reserve(struct list *list, size_t count)
 {
-	size_t capacity = list->capacity ? list->capacity : 64;
-	struct kp_activity *items;
-
-	if (count <= list->capacity)
-		return KP_OK;
-	while (capacity < count)
-		capacity *= 2;
-	items = realloc(list->items, capacity * sizeof(*items));
-	if (!items)
-		return KP_NO_MEMORY;
-	list->items = items;
-	list->capacity = capacity;
-	return KP_OK;
+	return kp_vector_reserve((void **)&list->items, count, &list->capacity,
+				 sizeof(*list->items))
+		       ? KP_OK
+		       : KP_NO_MEMORY;
 }
 
 static int order(uint64_t a, uint64_t b)

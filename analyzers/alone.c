@@ -3,25 +3,17 @@
 
 #include <stdlib.h>
 
+#include "trace/vector.h"
+
 #define NO_KERNEL UINT32_MAX
 
 static enum kp_status reserve(uint64_t **values, size_t *count, uint32_t index)
 {
-	size_t grown = *count ? *count : 64;
-	uint64_t *moved;
-
-	if (index == NO_KERNEL || index < *count)
+	if (index == NO_KERNEL)
 		return KP_OK;
-	while (grown <= index)
-		grown *= 2;
-	moved = realloc(*values, grown * sizeof(*moved));
-	if (!moved)
-		return KP_NO_MEMORY;
-	for (size_t i = *count; i < grown; i++)
-		moved[i] = 0;
-	*values = moved;
-	*count = grown;
-	return KP_OK;
+	return kp_vector_reserve((void **)values, (size_t)index + 1, count, sizeof(**values))
+		       ? KP_OK
+		       : KP_NO_MEMORY;
 }
 
 /* Gives the time until to_ns, in which nothing begins or ends, to what is alone in it. */

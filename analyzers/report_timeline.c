@@ -4,31 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/vector.h"
+
 /* What a range is, in `names` of a process. */
 #define NAME_KNOWN 0x80
 #define NAME_STEP 0x40
 #define NAME_PHASE 0x0f
-
-/* ---- room ---- */
-
-/* Makes room for `count` elements, zeroing what is new. */
-static bool reserve(void **items, size_t *capacity, size_t count, size_t size)
-{
-	size_t grown = *capacity ? *capacity : 16;
-	void *moved;
-
-	if (count <= *capacity)
-		return true;
-	while (grown < count)
-		grown *= 2;
-	moved = realloc(*items, grown * size);
-	if (!moved)
-		return false;
-	memset((char *)moved + *capacity * size, 0, (grown - *capacity) * size);
-	*items = moved;
-	*capacity = grown;
-	return true;
-}
 
 enum kp_status kp_line_restart(struct kp_build_timeline *line, struct kp_line_gpu *gpu)
 {
@@ -42,10 +23,10 @@ enum kp_status kp_line_reserve(struct kp_builder *builder)
 {
 	struct kp_build_timeline *line = builder->timeline;
 
-	if (!reserve((void **)&line->gpus, &line->gpu_capacity, builder->gpu_count,
-		     sizeof(*line->gpus)) ||
-	    !reserve((void **)&line->uses, &line->use_capacity, builder->use_count,
-		     sizeof(*line->uses)))
+	if (!kp_vector_reserve((void **)&line->gpus, builder->gpu_count, &line->gpu_capacity,
+			       sizeof(*line->gpus)) ||
+	    !kp_vector_reserve((void **)&line->uses, builder->use_count, &line->use_capacity,
+			       sizeof(*line->uses)))
 		return KP_NO_MEMORY;
 	line->use_count = builder->use_count;
 	for (; line->gpu_count < builder->gpu_count; line->gpu_count++)
@@ -114,8 +95,8 @@ static enum kp_status find_symbol(struct kp_build_timeline *line, uint32_t use, 
 	enum kp_status status;
 
 	status = kp_intern_put(&line->symbol_keys, key, sizeof(key), symbol, NULL);
-	if (status == KP_OK && !reserve((void **)&line->symbols, &line->symbol_capacity,
-					line->symbol_keys.count, sizeof(*line->symbols)))
+	if (status == KP_OK && !kp_vector_reserve((void **)&line->symbols, line->symbol_keys.count,
+						  &line->symbol_capacity, sizeof(*line->symbols)))
 		status = KP_NO_MEMORY;
 	return status;
 }
@@ -134,8 +115,8 @@ static enum kp_status fill_config(struct kp_builder *builder, const struct kp_pr
 
 	config->operator_index = (uint32_t)variant.operator_index;
 	status = kp_intern_put(&line->lane_keys, lane, sizeof(lane), &config->lane, NULL);
-	if (status == KP_OK && !reserve((void **)&line->lanes, &line->lane_capacity,
-					line->lane_keys.count, sizeof(*line->lanes)))
+	if (status == KP_OK && !kp_vector_reserve((void **)&line->lanes, line->lane_keys.count,
+						  &line->lane_capacity, sizeof(*line->lanes)))
 		status = KP_NO_MEMORY;
 	if (status == KP_OK)
 		status = find_symbol(line, slot->use, row, &symbol);

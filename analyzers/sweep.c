@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "trace/records.h"
+#include "trace/vector.h"
 
 #define OPEN_MAX 65536
 #define PENDING_MAX ((size_t)2 << 20)
@@ -72,38 +73,18 @@ void kp_sweep_destroy(struct kp_sweep *sweep)
 
 static enum kp_status reserve(struct interval_list *list, size_t count)
 {
-	size_t capacity = list->capacity ? list->capacity : 64;
-	struct interval *items;
-
-	if (count <= list->capacity)
-		return KP_OK;
-	while (capacity < count)
-		capacity *= 2;
-	items = realloc(list->items, capacity * sizeof(*items));
-	if (!items)
-		return KP_NO_MEMORY;
-	list->items = items;
-	list->capacity = capacity;
-	return KP_OK;
+	return kp_vector_reserve((void **)&list->items, count, &list->capacity,
+				 sizeof(*list->items))
+		       ? KP_OK
+		       : KP_NO_MEMORY;
 }
 
 static enum kp_status reserve_row(struct kp_sweep_parts *parts, uint32_t row)
 {
-	size_t count = parts->count ? parts->count : 64;
-	double *row_ns;
-
-	if (row < parts->count)
-		return KP_OK;
-	while (count <= row)
-		count *= 2;
-	row_ns = realloc(parts->row_ns, count * sizeof(*row_ns));
-	if (!row_ns)
-		return KP_NO_MEMORY;
-	for (size_t i = parts->count; i < count; i++)
-		row_ns[i] = 0;
-	parts->row_ns = row_ns;
-	parts->count = count;
-	return KP_OK;
+	return kp_vector_reserve((void **)&parts->row_ns, (size_t)row + 1, &parts->count,
+				 sizeof(*parts->row_ns))
+		       ? KP_OK
+		       : KP_NO_MEMORY;
 }
 
 enum kp_status kp_sweep_add(struct kp_sweep *sweep, uint64_t start_ns, uint64_t end_ns,

@@ -1,12 +1,28 @@
 /* Prints a report in the format that is asked for; see print.h. */
 #include "profiler/print.h"
 
+#include <stdarg.h>
 #include <string.h>
 
 #include "profiler/document.h"
 #include "profiler/print_processes.h"
 #include "profiler/roofline.h"
-#include "profiler/style.h"
+#include "profiler/text.h"
+
+void kp_print_line(FILE *file, const struct kp_view *view, enum kp_style style, const char *label,
+		   const char *format, ...)
+{
+	char text[1024];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text, sizeof text, format, arguments);
+	va_end(arguments);
+	kp_style_begin(file, view->colors, style);
+	fprintf(file, "%-*s", KP_PRINT_LABEL, label);
+	kp_text_wrap(file, text, KP_PRINT_LABEL, KP_PRINT_LABEL, view->width);
+	kp_style_end(file, view->colors, style);
+}
 
 struct kp_view kp_view_of(const struct kp_settings *settings, FILE *file)
 {

@@ -9,6 +9,7 @@
 #include "analyzers/report.h"
 #include "profiler/format.h"
 #include "profiler/settings.h"
+#include "profiler/style.h"
 
 /* What the text shows, and how. The other formats hold everything. */
 struct kp_view {
@@ -41,6 +42,13 @@ enum kp_status kp_print_csv(FILE *file, const struct kp_report *report);
 void kp_print_timeline(FILE *file, const struct kp_report *report, const struct kp_view *view);
 void kp_print_gaps_csv(FILE *file, const struct kp_report *report);
 enum kp_status kp_print_iterations_csv(FILE *file, const struct kp_report *report);
+
+/* Columns that labels take. */
+#define KP_PRINT_LABEL 11
+/* One line of the header or behind the table, wrapped behind its label. */
+__attribute__((format(printf, 5, 6))) void kp_print_line(FILE *file, const struct kp_view *view,
+							 enum kp_style style, const char *label,
+							 const char *format, ...);
 /* The lines above the table: what ran, on what, for how long, and what is missing. */
 void kp_print_header(FILE *file, const struct kp_report *report, const struct kp_view *view);
 

@@ -3,7 +3,6 @@
  * from the trace is never silent: each kind of loss has its line, and none where there is none.
  */
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,27 +13,9 @@
 #include "profiler/text.h"
 #include "profiler/traffic.h"
 
-#define LABEL 11 /* columns */
 #define DIGITS 4
 #define MAX_GPUS 16 /* lines; more are counted */
 #define MAX_NOTES 3 /* lines; kprof info has all */
-
-/* One line, wrapped behind its label. */
-__attribute__((format(printf, 5, 6))) static void line(FILE *file, const struct kp_view *view,
-						       enum kp_style style, const char *label,
-						       const char *format, ...)
-{
-	char text[1024];
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(text, sizeof text, format, arguments);
-	va_end(arguments);
-	kp_style_begin(file, view->colors, style);
-	fprintf(file, "%-*s", LABEL, label);
-	kp_text_wrap(file, text, LABEL, LABEL, view->width);
-	kp_style_end(file, view->colors, style);
-}
 
 /* Text of a trace, for people; cut where it is very long. */
 struct shown {
@@ -61,13 +42,14 @@ static void print_command(FILE *file, const struct kp_report *report, const stru
 		const struct kp_process_info *info = &report->processes[i].process->info;
 		if (!KP_HAS(info, PROCESS, command) || KP_HAS(info, PROCESS, untraced))
 			continue;
-		fprintf(file, "%-*s", LABEL, "Command");
-		kp_text_fit(file, show(info->command).text, view->width - LABEL);
+		fprintf(file, "%-*s", KP_PRINT_LABEL, "Command");
+		kp_text_fit(file, show(info->command).text, view->width - KP_PRINT_LABEL);
 		fputc('\n', file);
 		break;
 	}
 	if (traced_processes(report) > 1)
-		line(file, view, KP_STYLE_PLAIN, "Processes", "%zu", traced_processes(report));
+		kp_print_line(file, view, KP_STYLE_PLAIN, "Processes", "%zu",
+			      traced_processes(report));
 }
 
 static void print_gpu(FILE *file, const struct kp_report *report, const struct kp_gpu_row *gpu,
@@ -95,7 +77,7 @@ static void print_gpu(FILE *file, const struct kp_report *report, const struct k
 		snprintf(text + length, sizeof text - length, ": busy %s of %s",
 			 kp_human_duration((double)gpu->busy_ns, DIGITS).text,
 			 kp_human_duration((double)gpu->span_ns, DIGITS).text);
-	line(file, view, KP_STYLE_PLAIN, label, "%s", text);
+	kp_print_line(file, view, KP_STYLE_PLAIN, label, "%s", text);
 }
 
 /* What NVML said of it meanwhile; nothing where it said nothing. */
@@ -105,10 +87,10 @@ static void print_clocks(FILE *file, const struct kp_gpu_row *gpu, const struct 
 
 	kp_clocks_text(&gpu->clocks, text, sizeof text);
 	if (text[0])
-		line(file, view, KP_STYLE_PLAIN, "Clocks", "%s", text);
+		kp_print_line(file, view, KP_STYLE_PLAIN, "Clocks", "%s", text);
 	kp_clocks_throttle_text(&gpu->clocks, text, sizeof text);
 	if (text[0])
-		line(file, view, KP_STYLE_WARNING, "Throttled", "%s", text);
+		kp_print_line(file, view, KP_STYLE_WARNING, "Throttled", "%s", text);
 }
 
 static void print_driver(FILE *file, const struct kp_report *report, const struct kp_view *view)
@@ -133,7 +115,7 @@ static void print_driver(FILE *file, const struct kp_report *report, const struc
 					   show(info->cupti_path).text);
 	if (length > 2) {
 		text[length - 2] = '\0';
-		line(file, view, KP_STYLE_PLAIN, "Driver", "%s", text);
+		kp_print_line(file, view, KP_STYLE_PLAIN, "Driver", "%s", text);
 	}
 }
 
@@ -144,30 +126,34 @@ static void print_totals(FILE *file, const struct kp_report *report, const struc
 		report->span_ns ? 100.0 * (double)report->busy_ns / (double)report->span_ns : 0;
 
 	if (report->span_ns > 0)
-		line(file, view, KP_STYLE_PLAIN, "Span", "%s%s%s; GPU busy %s (%s), kernel time %s",
-		     kp_human_duration((double)report->span_ns, DIGITS).text,
-		     report->windows.any ? " in windows" : "",
-		     report->gpu_count > 1 ? " over all GPUs" : "",
-		     kp_human_duration((double)report->busy_ns, DIGITS).text,
-		     kp_human_percent(busy_pct).text,
-		     kp_human_duration((double)report->kernel_ns, DIGITS).text);
+		kp_print_line(file, view, KP_STYLE_PLAIN, "Span",
+			      "%s%s%s; GPU busy %s (%s), kernel time %s",
+			      kp_human_duration((double)report->span_ns, DIGITS).text,
+			      report->windows.any ? " in windows" : "",
+			      report->gpu_count > 1 ? " over all GPUs" : "",
+			      kp_human_duration((double)report->busy_ns, DIGITS).text,
+			      kp_human_percent(busy_pct).text,
+			      kp_human_duration((double)report->kernel_ns, DIGITS).text);
 	if (report->windows.scaled)
-		line(file, view, KP_STYLE_PLAIN, "Estimated",
-		     "kernel time %s ± %s in the whole run (95%% confidence); by the length of "
-		     "windows %s",
-		     kp_human_duration(report->windows.kernel_time.total_ns, DIGITS).text,
-		     kp_human_duration(report->windows.kernel_time.total_ci95_ns, 3).text,
-		     kp_human_duration(report->windows.kernel_time.total_by_time_ns, DIGITS).text);
+		kp_print_line(
+			file, view, KP_STYLE_PLAIN, "Estimated",
+			"kernel time %s ± %s in the whole run (95%% confidence); by the length of "
+			"windows %s",
+			kp_human_duration(report->windows.kernel_time.total_ns, DIGITS).text,
+			kp_human_duration(report->windows.kernel_time.total_ci95_ns, 3).text,
+			kp_human_duration(report->windows.kernel_time.total_by_time_ns, DIGITS)
+				.text);
 	char graphs[64] = "";
 	if (counts->graph_kernels > 0)
 		snprintf(graphs, sizeof graphs, ", %s of them by CUDA graphs",
 			 kp_human_count(counts->graph_kernels).text);
 	if (counts->kernels == 0)
-		line(file, view, KP_STYLE_PLAIN, "Kernels", "none recorded");
+		kp_print_line(file, view, KP_STYLE_PLAIN, "Kernels", "none recorded");
 	else
-		line(file, view, KP_STYLE_PLAIN, "Kernels", "%s launch%s of %zu kernel%s%s",
-		     kp_human_count(counts->kernels).text, counts->kernels == 1 ? "" : "es",
-		     report->distinct_kernels, report->distinct_kernels == 1 ? "" : "s", graphs);
+		kp_print_line(file, view, KP_STYLE_PLAIN, "Kernels",
+			      "%s launch%s of %zu kernel%s%s", kp_human_count(counts->kernels).text,
+			      counts->kernels == 1 ? "" : "es", report->distinct_kernels,
+			      report->distinct_kernels == 1 ? "" : "s", graphs);
 }
 
 /* What counters were sampled. */
@@ -179,7 +165,7 @@ static void print_traffic(FILE *file, const struct kp_report *report, const stru
 		if (!report->gpus[i].traffic)
 			continue;
 		kp_traffic_describe(text, sizeof text, report->gpus[i].traffic);
-		line(file, view, KP_STYLE_PLAIN, "Memory", "%s", text);
+		kp_print_line(file, view, KP_STYLE_PLAIN, "Memory", "%s", text);
 	}
 }
 
@@ -207,9 +193,9 @@ static void print_windows(FILE *file, const struct kp_report *report, const stru
 	double share = windows->whole_ns > 0 ? 100 * windows->inside_ns / windows->whole_ns : 0;
 
 	if (report->counts.filtered > 0)
-		line(file, view, KP_STYLE_PLAIN, "Filtered",
-		     "%s launches were left out by --kernels or --skip-kernels",
-		     kp_human_count(report->counts.filtered).text);
+		kp_print_line(file, view, KP_STYLE_PLAIN, "Filtered",
+			      "%s launches were left out by --kernels or --skip-kernels",
+			      kp_human_count(report->counts.filtered).text);
 	if (!windows->any)
 		return;
 	if (windows->count > 0)
@@ -227,9 +213,9 @@ static void print_windows(FILE *file, const struct kp_report *report, const stru
 	else
 		snprintf(what, sizeof what, "begun by %s; nothing is said of the rest",
 			 reason_of(windows));
-	line(file, view, KP_STYLE_PLAIN, "Windows", "%s, %s of %s; %s%s", lengths,
-	     kp_human_percent(share).text, kp_human_duration(windows->whole_ns, DIGITS).text, what,
-	     outside);
+	kp_print_line(file, view, KP_STYLE_PLAIN, "Windows", "%s, %s of %s; %s%s", lengths,
+		      kp_human_percent(share).text,
+		      kp_human_duration(windows->whole_ns, DIGITS).text, what, outside);
 }
 
 /* What the program's threads did to launch all that. */
@@ -244,24 +230,26 @@ static void print_host(FILE *file, const struct kp_report *report, const struct 
 		snprintf(graphs, sizeof graphs, ", %s of CUDA graphs",
 			 kp_human_count(host->graph_calls).text);
 	if (host->call.timed > 0)
-		line(file, view, KP_STYLE_PLAIN, "CPU",
-		     "CPU time in launch calls %s: %s call%s%s, median %s, 99 %% within %s, by "
-		     "%zu thread%s",
-		     kp_human_duration((double)host->call.total_ns, DIGITS).text,
-		     kp_human_count(host->calls).text, host->calls == 1 ? "" : "s", graphs,
-		     kp_human_duration(host->call.median_ns, 3).text,
-		     kp_human_duration(host->call_p99_ns, 3).text, host->thread_count,
-		     host->thread_count == 1 ? "" : "s");
+		kp_print_line(
+			file, view, KP_STYLE_PLAIN, "CPU",
+			"CPU time in launch calls %s: %s call%s%s, median %s, 99 %% within %s, by "
+			"%zu thread%s",
+			kp_human_duration((double)host->call.total_ns, DIGITS).text,
+			kp_human_count(host->calls).text, host->calls == 1 ? "" : "s", graphs,
+			kp_human_duration(host->call.median_ns, 3).text,
+			kp_human_duration(host->call_p99_ns, 3).text, host->thread_count,
+			host->thread_count == 1 ? "" : "s");
 	if (host->kernels_untied > 0)
-		line(file, view, KP_STYLE_WARNING, "Untied",
-		     "%s of %s launches could not be tied to a call: where records or calls are "
-		     "missing, order alone does not tell which",
-		     kp_human_count(host->kernels_untied).text,
-		     kp_human_count(host->kernels_untied + host->kernels_tied).text);
+		kp_print_line(
+			file, view, KP_STYLE_WARNING, "Untied",
+			"%s of %s launches could not be tied to a call: where records or calls are "
+			"missing, order alone does not tell which",
+			kp_human_count(host->kernels_untied).text,
+			kp_human_count(host->kernels_untied + host->kernels_tied).text);
 	if (host->calls_lost + host->calls_unwritten > 0)
-		line(file, view, KP_STYLE_WARNING, "Calls lost",
-		     "%s calls that launched kernels are not in the trace",
-		     kp_human_count(host->calls_lost + host->calls_unwritten).text);
+		kp_print_line(file, view, KP_STYLE_WARNING, "Calls lost",
+			      "%s calls that launched kernels are not in the trace",
+			      kp_human_count(host->calls_lost + host->calls_unwritten).text);
 }
 
 /* Losses between the driver and the file. */
@@ -270,29 +258,29 @@ static void print_losses(FILE *file, const struct kp_report *report, const struc
 	const struct kp_report_counts *counts = &report->counts;
 
 	if (!counts->dropped_known)
-		line(file, view, KP_STYLE_WARNING, "Dropped",
-		     "unknown: not every process could tell; %s records at least",
-		     kp_human_count(counts->dropped).text);
+		kp_print_line(file, view, KP_STYLE_WARNING, "Dropped",
+			      "unknown: not every process could tell; %s records at least",
+			      kp_human_count(counts->dropped).text);
 	else if (counts->dropped > 0)
-		line(file, view, KP_STYLE_WARNING, "Dropped",
-		     "%s records by CUPTI: the numbers below lack them",
-		     kp_human_count(counts->dropped).text);
+		kp_print_line(file, view, KP_STYLE_WARNING, "Dropped",
+			      "%s records by CUPTI: the numbers below lack them",
+			      kp_human_count(counts->dropped).text);
 	if (counts->unwritten > 0)
-		line(file, view, KP_STYLE_WARNING, "Unwritten",
-		     "%s launches were recorded, but did not reach the trace",
-		     kp_human_count(counts->unwritten).text);
+		kp_print_line(file, view, KP_STYLE_WARNING, "Unwritten",
+			      "%s launches were recorded, but did not reach the trace",
+			      kp_human_count(counts->unwritten).text);
 	if (counts->unknown_records > 0)
-		line(file, view, KP_STYLE_WARNING, "Unknown",
-		     "%s records of a kind that kprof cannot read",
-		     kp_human_count(counts->unknown_records).text);
+		kp_print_line(file, view, KP_STYLE_WARNING, "Unknown",
+			      "%s records of a kind that kprof cannot read",
+			      kp_human_count(counts->unknown_records).text);
 	if (counts->kernels_untimed > 0)
-		line(file, view, KP_STYLE_WARNING, "Untimed",
-		     "%s launches are counted, but have no times",
-		     kp_human_count(counts->kernels_untimed).text);
+		kp_print_line(file, view, KP_STYLE_WARNING, "Untimed",
+			      "%s launches are counted, but have no times",
+			      kp_human_count(counts->kernels_untimed).text);
 	if (counts->kernels_invalid > 0)
-		line(file, view, KP_STYLE_WARNING, "Invalid",
-		     "%s launches are counted, but their times are impossible",
-		     kp_human_count(counts->kernels_invalid).text);
+		kp_print_line(file, view, KP_STYLE_WARNING, "Invalid",
+			      "%s launches are counted, but their times are impossible",
+			      kp_human_count(counts->kernels_invalid).text);
 }
 
 /* Processes in which nothing could be collected, and the first reason. */
@@ -306,11 +294,11 @@ static void print_refused(FILE *file, const struct kp_report *report, const stru
 			reason = &process->notes[0];
 	}
 	if (report->counts.processes_refused > 0)
-		line(file, view, KP_STYLE_WARNING, "Untraced",
-		     "%" PRIu32 " of %zu processes could not be traced: %s",
-		     report->counts.processes_refused, traced_processes(report),
-		     reason && KP_HAS(reason, NOTE, text) ? show(reason->text).text
-							  : "kprof info says why");
+		kp_print_line(file, view, KP_STYLE_WARNING, "Untraced",
+			      "%" PRIu32 " of %zu processes could not be traced: %s",
+			      report->counts.processes_refused, traced_processes(report),
+			      reason && KP_HAS(reason, NOTE, text) ? show(reason->text).text
+								   : "kprof info says why");
 }
 
 /*
@@ -348,8 +336,8 @@ static void print_absent_counters(FILE *file, const struct kp_report *report,
 			    (last.bytes && why.length == last.length &&
 			     memcmp(why.bytes, last.bytes, why.length) == 0))
 				continue;
-			line(file, view, KP_STYLE_WARNING, "Counters", "not sampled: %s",
-			     show(why).text);
+			kp_print_line(file, view, KP_STYLE_WARNING, "Counters", "not sampled: %s",
+				      show(why).text);
 			last = why;
 			shown++;
 		}
@@ -364,7 +352,8 @@ static void print_notes(FILE *file, const struct kp_report *report, const struct
 		if (!KP_HAS(&process->info, PROCESS, cupti_version) || process->note_count == 0 ||
 		    !KP_HAS(&process->notes[0], NOTE, text))
 			continue;
-		line(file, view, KP_STYLE_WARNING, "Note", "%s", show(process->notes[0].text).text);
+		kp_print_line(file, view, KP_STYLE_WARNING, "Note", "%s",
+			      show(process->notes[0].text).text);
 		shown++;
 	}
 }
@@ -378,43 +367,49 @@ static void print_damage(FILE *file, const struct kp_report *report, const struc
 	uint64_t absent = missing_launches(report, false);
 
 	if (counts->processes_unfinished > 0 && missing > 0)
-		line(file, view, KP_STYLE_WARNING, "Unfinished",
-		     "%" PRIu32 " of %zu processes killed or still running; %s launches that they "
-		     "issued are not in the trace",
-		     counts->processes_unfinished, traced_processes(report),
-		     kp_human_count(missing).text);
+		kp_print_line(file, view, KP_STYLE_WARNING, "Unfinished",
+			      "%" PRIu32
+			      " of %zu processes killed or still running; %s launches that they "
+			      "issued are not in the trace",
+			      counts->processes_unfinished, traced_processes(report),
+			      kp_human_count(missing).text);
 	else if (counts->processes_unfinished > 0)
-		line(file, view, KP_STYLE_WARNING, "Unfinished",
-		     "%" PRIu32
-		     " of %zu processes killed or still running; their last second may be missing",
-		     counts->processes_unfinished, traced_processes(report));
+		kp_print_line(
+			file, view, KP_STYLE_WARNING, "Unfinished",
+			"%" PRIu32
+			" of %zu processes killed or still running; their last second may be missing",
+			counts->processes_unfinished, traced_processes(report));
 	if (absent > 0)
-		line(file, view, KP_STYLE_WARNING, "Missing",
-		     "%s launches were issued, but CUPTI delivered no record of them",
-		     kp_human_count(absent).text);
+		kp_print_line(file, view, KP_STYLE_WARNING, "Missing",
+			      "%s launches were issued, but CUPTI delivered no record of them",
+			      kp_human_count(absent).text);
 	if (damage->torn_tail)
-		line(file, view, KP_STYLE_WARNING, "Truncated",
-		     "the trace ends in the middle of a chunk; what was whole is shown");
+		kp_print_line(file, view, KP_STYLE_WARNING, "Truncated",
+			      "the trace ends in the middle of a chunk; what was whole is shown");
 	if (damage->damaged_chunks > 0 || damage->missing_chunks > 0 || counts->lost > 0)
-		line(file, view, KP_STYLE_WARNING, "Damaged",
-		     "unreadable chunks: %s, missing: %s; bytes skipped: %s; launches known to be "
-		     "lost: %s",
-		     kp_human_count(damage->damaged_chunks).text,
-		     kp_human_count(damage->missing_chunks).text,
-		     kp_human_count(damage->damaged_bytes).text, kp_human_count(counts->lost).text);
+		kp_print_line(
+			file, view, KP_STYLE_WARNING, "Damaged",
+			"unreadable chunks: %s, missing: %s; bytes skipped: %s; launches known to be "
+			"lost: %s",
+			kp_human_count(damage->damaged_chunks).text,
+			kp_human_count(damage->missing_chunks).text,
+			kp_human_count(damage->damaged_bytes).text,
+			kp_human_count(counts->lost).text);
 	if (damage->repeated_chunks > 0)
-		line(file, view, KP_STYLE_WARNING, "Repeated",
-		     "%s chunks are there more than once (the same trace given twice?) and were "
-		     "counted once",
-		     kp_human_count(damage->repeated_chunks).text);
+		kp_print_line(
+			file, view, KP_STYLE_WARNING, "Repeated",
+			"%s chunks are there more than once (the same trace given twice?) and were "
+			"counted once",
+			kp_human_count(damage->repeated_chunks).text);
 	if (damage->unknown_chunks > 0)
-		line(file, view, KP_STYLE_WARNING, "Newer",
-		     "%s chunks were written by a newer kprof and are left out",
-		     kp_human_count(damage->unknown_chunks).text);
+		kp_print_line(file, view, KP_STYLE_WARNING, "Newer",
+			      "%s chunks were written by a newer kprof and are left out",
+			      kp_human_count(damage->unknown_chunks).text);
 	if (counts->displaced > 0)
-		line(file, view, KP_STYLE_WARNING, "Disordered",
-		     "%s launches are out of order in the trace: busy times are approximate",
-		     kp_human_count(counts->displaced).text);
+		kp_print_line(
+			file, view, KP_STYLE_WARNING, "Disordered",
+			"%s launches are out of order in the trace: busy times are approximate",
+			kp_human_count(counts->displaced).text);
 }
 
 void kp_print_header(FILE *file, const struct kp_report *report, const struct kp_view *view)
@@ -425,8 +420,8 @@ void kp_print_header(FILE *file, const struct kp_report *report, const struct kp
 		print_clocks(file, &report->gpus[i], view);
 	}
 	if (report->gpu_count > MAX_GPUS)
-		line(file, view, KP_STYLE_PLAIN, "", "and %zu more GPUs",
-		     report->gpu_count - MAX_GPUS);
+		kp_print_line(file, view, KP_STYLE_PLAIN, "", "and %zu more GPUs",
+			      report->gpu_count - MAX_GPUS);
 	print_driver(file, report, view);
 	print_totals(file, report, view);
 	print_traffic(file, report, view);

@@ -5,14 +5,12 @@
  */
 #include "profiler/print_timeline.h"
 
-#include <stdarg.h>
 #include <string.h>
 
 #include "profiler/humanise.h"
 #include "profiler/style.h"
 #include "profiler/text.h"
 
-#define LABEL 11 /* columns */
 #define DIGITS 4
 #define IDLE_WORTH_PCT 5    /* of the span: else idle time is not worth a line */
 #define CAUSE_WORTH_PCT 1   /* of idle time */
@@ -31,23 +29,6 @@ const char *const kp_gap_words[KP_GAP_CAUSE_COUNT] = {
 	KP_GAP_CAUSES(WORDS)
 #undef WORDS
 };
-
-/* One line, wrapped behind its label. */
-__attribute__((format(printf, 5, 6))) static void line(FILE *file, const struct kp_view *view,
-						       enum kp_style style, const char *label,
-						       const char *format, ...)
-{
-	char text[1024];
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(text, sizeof text, format, arguments);
-	va_end(arguments);
-	kp_style_begin(file, view->colors, style);
-	fprintf(file, "%-*s", LABEL, label);
-	kp_text_wrap(file, text, LABEL, LABEL, view->width);
-	kp_style_end(file, view->colors, style);
-}
 
 /* The idle time of all GPUs. */
 static struct kp_idle_row add_up(const struct kp_report *report)
@@ -103,7 +84,7 @@ static void print_idle(FILE *file, const struct kp_report *report, const struct 
 			: sum->parts[most].inferred_ns              ? " (inferred)"
 								    : "");
 	}
-	line(file, view, KP_STYLE_PLAIN, "Idle", "%s", text);
+	kp_print_line(file, view, KP_STYLE_PLAIN, "Idle", "%s", text);
 }
 
 /* Processes that share GPUs hold each other up, while the GPU is busy. */
@@ -115,10 +96,11 @@ static void print_shared(FILE *file, const struct kp_report *report, const struc
 		others_ns += report->processes[i].others_ns;
 	if ((double)others_ns * 100 < SHARED_WORTH_PCT * (double)report->span_ns)
 		return;
-	line(file, view, KP_STYLE_PLAIN, "Shared",
-	     "between the kernels of one process, those of others ran on its GPU for %s, over all "
-	     "processes",
-	     kp_human_duration((double)others_ns, DIGITS).text);
+	kp_print_line(
+		file, view, KP_STYLE_PLAIN, "Shared",
+		"between the kernels of one process, those of others ran on its GPU for %s, over all "
+		"processes",
+		kp_human_duration((double)others_ns, DIGITS).text);
 }
 
 /* What the records say that cannot be. */
@@ -126,18 +108,21 @@ static void print_doubts(FILE *file, const struct kp_report *report, const struc
 			 const struct kp_idle_row *sum)
 {
 	if (sum->faults.out_of_order > 0)
-		line(file, view, KP_STYLE_WARNING, "Clock",
-		     "times went back by up to %s: %s launches are out of the order in which they "
-		     "were made, and times between them mean nothing",
-		     kp_human_duration((double)sum->faults.step_ns, DIGITS).text,
-		     kp_human_count(sum->faults.out_of_order).text);
+		kp_print_line(
+			file, view, KP_STYLE_WARNING, "Clock",
+			"times went back by up to %s: %s launches are out of the order in which they "
+			"were made, and times between them mean nothing",
+			kp_human_duration((double)sum->faults.step_ns, DIGITS).text,
+			kp_human_count(sum->faults.out_of_order).text);
 	if ((double)sum->faults.overlap_ns * 100 > OVERLAP_WORTH_PCT * (double)report->kernel_ns)
-		line(file, view, KP_STYLE_WARNING, "Overlap",
-		     "%s kernels run on when the next of their stream has begun (programmatic "
-		     "dependent launches, or wrong times): kernel time would be %s without that",
-		     kp_human_count(sum->faults.overlapping).text,
-		     kp_human_duration((double)(report->kernel_ns - sum->faults.overlap_ns), DIGITS)
-			     .text);
+		kp_print_line(
+			file, view, KP_STYLE_WARNING, "Overlap",
+			"%s kernels run on when the next of their stream has begun (programmatic "
+			"dependent launches, or wrong times): kernel time would be %s without that",
+			kp_human_count(sum->faults.overlapping).text,
+			kp_human_duration((double)(report->kernel_ns - sum->faults.overlap_ns),
+					  DIGITS)
+				.text);
 }
 
 /* The row whose iterations took most. */
@@ -164,14 +149,16 @@ static void print_steps(FILE *file, const struct kp_view *view, const struct kp_
 	if (row->outlier_count > 0)
 		snprintf(outliers, sizeof outliers, "; %s took %.1f times as long or longer",
 			 kp_human_count(row->outlier_count).text, KP_OUTLIER_RATIO);
-	line(file, view, KP_STYLE_PLAIN, "Iterations",
-	     "%s %s of %.0f launches: median %s, 90%% of them %s to %s, GPU busy %s of it%s%s",
-	     kp_human_count(row->count).text, row->by_range ? "NVTX ranges" : "repetitions",
-	     row->kernels.median, kp_human_duration(row->wall.median, DIGITS).text,
-	     kp_human_duration(row->wall.p5, DIGITS).text,
-	     kp_human_duration(row->wall.p95, DIGITS).text,
-	     kp_human_percent(row->wall.mean > 0 ? 100 * row->busy.mean / row->wall.mean : 0).text,
-	     warmup, outliers);
+	kp_print_line(
+		file, view, KP_STYLE_PLAIN, "Iterations",
+		"%s %s of %.0f launches: median %s, 90%% of them %s to %s, GPU busy %s of it%s%s",
+		kp_human_count(row->count).text, row->by_range ? "NVTX ranges" : "repetitions",
+		row->kernels.median, kp_human_duration(row->wall.median, DIGITS).text,
+		kp_human_duration(row->wall.p5, DIGITS).text,
+		kp_human_duration(row->wall.p95, DIGITS).text,
+		kp_human_percent(row->wall.mean > 0 ? 100 * row->busy.mean / row->wall.mean : 0)
+			.text,
+		warmup, outliers);
 }
 
 /* Whether launches hold the iterations up, and what a graph would save. */
@@ -183,14 +170,15 @@ static void print_launch_bound(FILE *file, const struct kp_view *view,
 
 	if (!row->launch_bound || gain->high_ns >= wall_ns)
 		return;
-	line(file, view, KP_STYLE_STRONG, "Launches",
-	     "launch-bound: the GPU waits for launches %s of an iteration (%s); a CUDA graph would "
-	     "save %s to %s of %s, %.2f to %.2f times as fast (modelled)",
-	     kp_human_percent(100 * row->launch_ns / wall_ns).text,
-	     row->launch_inferred ? "inferred; --host would measure it" : "measured",
-	     kp_human_duration(gain->low_ns, 3).text, kp_human_duration(gain->high_ns, 3).text,
-	     kp_human_duration(wall_ns, 3).text, wall_ns / (wall_ns - gain->low_ns),
-	     wall_ns / (wall_ns - gain->high_ns));
+	kp_print_line(
+		file, view, KP_STYLE_STRONG, "Launches",
+		"launch-bound: the GPU waits for launches %s of an iteration (%s); a CUDA graph would "
+		"save %s to %s of %s, %.2f to %.2f times as fast (modelled)",
+		kp_human_percent(100 * row->launch_ns / wall_ns).text,
+		row->launch_inferred ? "inferred; --host would measure it" : "measured",
+		kp_human_duration(gain->low_ns, 3).text, kp_human_duration(gain->high_ns, 3).text,
+		kp_human_duration(wall_ns, 3).text, wall_ns / (wall_ns - gain->low_ns),
+		wall_ns / (wall_ns - gain->high_ns));
 }
 
 static void print_phases(FILE *file, const struct kp_report *report, const struct kp_view *view)
@@ -203,13 +191,14 @@ static void print_phases(FILE *file, const struct kp_report *report, const struc
 
 		if (report->gpu_count > 1)
 			snprintf(gpu, sizeof gpu, " on GPU %zu", row->gpu);
-		line(file, view, KP_STYLE_PLAIN, i == 0 ? "Phases" : "",
-		     "%s%s %s (NVTX): GPU busy %s of it, %s launches", row->name, gpu,
-		     kp_human_duration((double)row->wall_ns, DIGITS).text,
-		     kp_human_percent(
-			     row->wall_ns ? 100 * (double)row->busy_ns / (double)row->wall_ns : 0)
-			     .text,
-		     kp_human_count(row->kernels).text);
+		kp_print_line(file, view, KP_STYLE_PLAIN, i == 0 ? "Phases" : "",
+			      "%s%s %s (NVTX): GPU busy %s of it, %s launches", row->name, gpu,
+			      kp_human_duration((double)row->wall_ns, DIGITS).text,
+			      kp_human_percent(row->wall_ns ? 100 * (double)row->busy_ns /
+								      (double)row->wall_ns
+							    : 0)
+				      .text,
+			      kp_human_count(row->kernels).text);
 	}
 }
 

@@ -1,21 +1,33 @@
 /* Growing arrays; see vector.h. */
 #include "trace/vector.h"
 
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define FIRST_CAPACITY 16
 
-bool kp_vector_grow(void **vector, size_t count, size_t *capacity, size_t element_bytes)
+bool kp_vector_reserve(void **vector, size_t count, size_t *capacity, size_t element_bytes)
 {
-	size_t larger = *capacity ? *capacity * 2 : FIRST_CAPACITY;
-	void *grown;
+	size_t larger = *capacity ? *capacity : FIRST_CAPACITY;
+	char *grown;
 
-	if (count < *capacity)
+	if (count <= *capacity)
 		return true;
+	while (larger < count && larger <= SIZE_MAX / 2)
+		larger *= 2;
+	if (larger < count)
+		return false;
 	grown = reallocarray(*vector, larger, element_bytes);
 	if (!grown)
 		return false;
+	memset(grown + *capacity * element_bytes, 0, (larger - *capacity) * element_bytes);
 	*vector = grown;
 	*capacity = larger;
 	return true;
+}
+
+bool kp_vector_grow(void **vector, size_t count, size_t *capacity, size_t element_bytes)
+{
+	return kp_vector_reserve(vector, count + 1, capacity, element_bytes);
 }

@@ -1,4 +1,4 @@
-/* Growing arrays: one way to make room for the next element. */
+/* Growing arrays: one way to make room. */
 #ifndef KP_TRACE_VECTOR_H
 #define KP_TRACE_VECTOR_H
 
@@ -6,9 +6,11 @@
 #include <stddef.h>
 
 /*
- * Makes room in *vector (of elements of `element_bytes`) for one more than `count`; *capacity
- * doubles. False without memory; then everything is as before.
+ * Makes room in *vector for `count` elements of `element_bytes`; *capacity doubles until it holds
+ * them. Elements that are new are zero. False without memory; then everything is as before.
  */
+bool kp_vector_reserve(void **vector, size_t count, size_t *capacity, size_t element_bytes);
+/* The same for one more than `count`. */
 bool kp_vector_grow(void **vector, size_t count, size_t *capacity, size_t element_bytes);
 
 #endif
