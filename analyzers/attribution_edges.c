@@ -54,15 +54,10 @@ struct finding {
 	bool edges_too; /* equations of edges are wanted, too */
 };
 
-struct term {
-	uint32_t column;
-	double value;
-};
-
-static void add_term(struct term *terms, size_t *count, size_t column, double value)
+static void add_term(struct kp_least_term *terms, size_t *count, size_t column, double value)
 {
 	if (value != 0)
-		terms[(*count)++] = (struct term){(uint32_t)column, value};
+		terms[(*count)++] = (struct kp_least_term){column, value};
 }
 
 /* Columns that a class has besides its own. */
@@ -98,7 +93,7 @@ static double by_duration(const struct kp_class_times *times, double even, doubl
 
 /* The columns of one class but those of its edges. */
 static void add_class(const struct finding *finding, const struct kp_row_entry *entry,
-		      struct term *terms, size_t *count)
+		      struct kp_least_term *terms, size_t *count)
 {
 	const struct kp_class_times *times = &finding->attribution->times[entry->class];
 	size_t more = finding->more_columns[entry->class];
@@ -125,7 +120,7 @@ static double by_pieces(const struct finding *finding, size_t class, const doubl
 }
 
 static void add_edges(const struct finding *finding, const struct kp_row_entry *entry,
-		      struct term *terms, size_t *count)
+		      struct kp_least_term *terms, size_t *count)
 {
 	const struct kp_class_times *times = &finding->attribution->times[entry->class];
 	double lag, lead;
@@ -141,7 +136,8 @@ static void add_edges(const struct finding *finding, const struct kp_row_entry *
 	add_term(terms, count, finding->first + finding->edged + entry->class, lead);
 }
 
-static size_t terms_of(const struct finding *finding, const struct kp_row *row, struct term *terms)
+static size_t terms_of(const struct finding *finding, const struct kp_row *row,
+		       struct kp_least_term *terms)
 {
 	const struct kp_attribution *attribution = finding->attribution;
 	size_t edged = finding->edged, count = 0;
@@ -167,27 +163,12 @@ static size_t terms_of(const struct finding *finding, const struct kp_row *row, 
 	return count;
 }
 
-static void add_row(struct finding *finding, const struct term *terms, size_t count, double value,
-		    double weight)
+static void add_row(struct finding *finding, const struct kp_least_term *terms, size_t count,
+		    double value, double weight)
 {
 	finding->squares += weight * value * value;
 	finding->rows += weight;
-	for (size_t i = 0; i < count; i++) {
-		double weighted = weight * terms[i].value;
-
-		finding->right[terms[i].column] += weighted * value;
-		for (size_t j = 0; j <= i; j++) {
-			size_t a = terms[i].column, b = terms[j].column;
-
-			finding->matrix[a > b ? a * finding->n + b : b * finding->n + a] +=
-				weighted * terms[j].value;
-		}
-	}
-}
-
-static double element(const struct finding *finding, size_t i, size_t j)
-{
-	return finding->matrix[i > j ? i * finding->n + j : j * finding->n + i];
+	kp_least_add(finding->matrix, finding->right, finding->n, terms, count, value, weight);
 }
 
 /* Normal equations with the present edges, and x. Returns the sum of squared residuals. */
@@ -195,7 +176,7 @@ static enum kp_status pass(struct finding *finding, double *residual)
 {
 	struct kp_attribution *attribution = finding->attribution;
 	struct kp_rows *rows = &attribution->rows;
-	struct term terms[(KP_PIECES + 2) * (KP_ROW_ENTRIES_MAX + 1) + 1];
+	struct kp_least_term terms[(KP_PIECES + 2) * (KP_ROW_ENTRIES_MAX + 1) + 1];
 	size_t first = finding->first;
 	enum kp_status status;
 
@@ -230,7 +211,8 @@ static enum kp_status pass(struct finding *finding, double *residual)
 	for (size_t i = 0; i < first; i++) {
 		*residual -= 2 * finding->x[i] * finding->right[i];
 		for (size_t j = 0; j < first; j++)
-			*residual += finding->x[i] * finding->x[j] * element(finding, i, j);
+			*residual += finding->x[i] * finding->x[j] *
+				     kp_least_element(finding->matrix, finding->n, i, j);
 	}
 	*residual = fmax(*residual, 0);
 	return status;
@@ -297,7 +279,9 @@ static enum kp_status solve_joint(struct finding *finding, const int *group_of, 
 	for (size_t i = 0; i < first; i++) {
 		for (size_t j = 0; j <= i; j++)
 			joint[i * n + j] =
-				finding->x[i] > 0 && finding->x[j] > 0 ? element(finding, i, j) : 0;
+				finding->x[i] > 0 && finding->x[j] > 0
+					? kp_least_element(finding->matrix, finding->n, i, j)
+					: 0;
 	}
 	for (size_t e = 0; edged && e < 2 * edged; e++) {
 		size_t class = e % edged, from = first + e;
@@ -307,8 +291,12 @@ static enum kp_status solve_joint(struct finding *finding, const int *group_of, 
 			continue;
 		size_t to = first + (size_t)group_of[class] + (e >= edged ? groups : 0);
 		for (size_t j = 0; j < first; j++) {
-			joint[to * n + j] += finding->x[j] > 0 ? x * element(finding, from, j) : 0;
-			gradient -= finding->x[j] * element(finding, from, j);
+			joint[to * n + j] +=
+				finding->x[j] > 0
+					? x * kp_least_element(finding->matrix, finding->n, from, j)
+					: 0;
+			gradient -= finding->x[j] *
+				    kp_least_element(finding->matrix, finding->n, from, j);
 		}
 		right[to] += x * gradient;
 		for (size_t f = 0; f < 2 * edged; f++) {
@@ -316,8 +304,10 @@ static enum kp_status solve_joint(struct finding *finding, const int *group_of, 
 			size_t other = first + (size_t)group + (f >= edged ? groups : 0);
 
 			if (group >= 0 && other <= to)
-				joint[to * n + other] += x * whole_x(finding, f % edged) *
-							 element(finding, from, first + f);
+				joint[to * n + other] +=
+					x * whole_x(finding, f % edged) *
+					kp_least_element(finding->matrix, finding->n, from,
+							 first + f);
 		}
 	}
 	for (size_t g = 0; g < groups; g++) {
@@ -460,7 +450,7 @@ static enum kp_status find_moves(struct finding *finding, double residual, doubl
 
 	for (size_t e = 0; edged && e < 2 * edged; e++)
 		spread += whole_x(finding, e % edged) * whole_x(finding, e % edged) *
-			  element(finding, first + e, first + e);
+			  kp_least_element(finding->matrix, finding->n, first + e, first + e);
 	off_ns = spread > 0 ? fmin(OFF_PART * sqrt(residual / spread), OFF_MAX_NS) : 0;
 	for (size_t i = 0; i < first; i++)
 		memcpy(&finding->joint[i * first], &finding->matrix[i * finding->n],
@@ -471,7 +461,7 @@ static enum kp_status find_moves(struct finding *finding, double residual, doubl
 	for (size_t e = 0; edged && e < 2 * edged; e++) {
 		for (size_t j = 0; j < first; j++)
 			move[j] = off_ns * whole_x(finding, e % edged) *
-				  element(finding, first + e, j);
+				  kp_least_element(finding->matrix, finding->n, first + e, j);
 		kp_least_solve(&least, move);
 		for (size_t c = 0; c < edged; c++)
 			moves[e * edged + c] = whole_of(finding, c, move);

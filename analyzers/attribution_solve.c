@@ -28,11 +28,6 @@ struct solving {
 	double squares; /* of residuals */
 };
 
-struct term {
-	size_t column;
-	double value;
-};
-
 #define TERMS_MAX (KP_PIECES * (KP_ROW_ENTRIES_MAX + 1))
 
 static bool is_pieced(const struct solving *solving, size_t class)
@@ -40,7 +35,8 @@ static bool is_pieced(const struct solving *solving, size_t class)
 	return solving->attribution->times[class].ends[0] > 0;
 }
 
-static size_t terms_of(const struct solving *solving, const struct kp_row *row, struct term *terms)
+static size_t terms_of(const struct solving *solving, const struct kp_row *row,
+		       struct kp_least_term *terms)
 {
 	size_t count = 0;
 
@@ -49,14 +45,15 @@ static size_t terms_of(const struct solving *solving, const struct kp_row *row, 
 		uint32_t more = solving->more_columns[entry->class];
 		bool pieced = is_pieced(solving, entry->class);
 
-		terms[count++] =
-			(struct term){entry->class, pieced ? entry->pieces[0] : entry->share};
+		terms[count++] = (struct kp_least_term){entry->class,
+							pieced ? entry->pieces[0] : entry->share};
 		for (size_t p = 1; pieced && p < KP_PIECES; p++) {
 			if (entry->pieces[p] > 0)
-				terms[count++] = (struct term){more + p - 1, entry->pieces[p]};
+				terms[count++] =
+					(struct kp_least_term){more + p - 1, entry->pieces[p]};
 		}
 		if (more && !pieced)
-			terms[count++] = (struct term){more, entry->scaled};
+			terms[count++] = (struct kp_least_term){more, entry->scaled};
 	}
 	return count;
 }
@@ -68,21 +65,11 @@ static double net(const struct solving *solving, const struct kp_row *row)
 
 static void add_row(struct solving *solving, const struct kp_row *row)
 {
-	struct term terms[TERMS_MAX];
+	struct kp_least_term terms[TERMS_MAX];
 	size_t count = terms_of(solving, row, terms);
 	double value = net(solving, row);
 
-	for (size_t i = 0; i < count; i++) {
-		double weighted = row->weight * terms[i].value;
-
-		solving->right[terms[i].column] += weighted * value;
-		for (size_t j = 0; j <= i; j++) {
-			size_t a = terms[i].column, b = terms[j].column;
-
-			solving->matrix[a > b ? a * solving->n + b : b * solving->n + a] +=
-				weighted * terms[j].value;
-		}
-	}
+	kp_least_add(solving->matrix, solving->right, solving->n, terms, count, value, row->weight);
 }
 
 static bool is_solved_for(const struct kp_attribution *attribution, const struct kp_row *row)
@@ -139,7 +126,7 @@ static void second_pass(struct solving *solving)
 
 	kp_rows_begin(&attribution->rows, solving->found.edges, NULL);
 	while ((row = kp_rows_next(&attribution->rows))) {
-		struct term terms[TERMS_MAX];
+		struct kp_least_term terms[TERMS_MAX];
 		size_t count = terms_of(solving, row, terms);
 		double value = net(solving, row), model = 0;
 		double *scores =

@@ -49,11 +49,6 @@ static uint64_t *page_of(struct kp_duration_tally *tally, uint32_t bucket, struc
 	return *page;
 }
 
-static uint64_t add_saturating(uint64_t a, uint64_t b)
-{
-	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
-
 enum kp_status kp_durations_add(struct kp_duration_tally *tally, uint64_t duration_ns,
 				struct kp_arena *arena)
 {
@@ -69,7 +64,7 @@ enum kp_status kp_durations_add(struct kp_duration_tally *tally, uint64_t durati
 	if (duration_ns > tally->max_ns)
 		tally->max_ns = duration_ns;
 	tally->count++;
-	tally->total_ns = add_saturating(tally->total_ns, duration_ns);
+	tally->total_ns = kp_add_saturating(tally->total_ns, duration_ns);
 	tally->mean_ns += distance / (double)tally->count;
 	tally->squares += distance * ((double)duration_ns - tally->mean_ns);
 	return KP_OK;
@@ -126,7 +121,7 @@ enum kp_status kp_durations_merge(struct kp_duration_tally *tally,
 	if (other->max_ns > tally->max_ns)
 		tally->max_ns = other->max_ns;
 	tally->count += other->count;
-	tally->total_ns = add_saturating(tally->total_ns, other->total_ns);
+	tally->total_ns = kp_add_saturating(tally->total_ns, other->total_ns);
 	tally->mean_ns += distance * theirs / (ours + theirs);
 	tally->squares += other->squares + distance * distance * ours * theirs / (ours + theirs);
 	return KP_OK;

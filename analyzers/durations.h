@@ -35,6 +35,12 @@ struct kp_duration_tally {
 	struct kp_duration_group *groups[KP_DURATION_GROUPS];
 };
 
+/* A sum that hostile input cannot wrap. */
+static inline uint64_t kp_add_saturating(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
 /* Adds one duration (at most KP_DURATION_MAX_NS). Errors: KP_NO_MEMORY. */
 enum kp_status kp_durations_add(struct kp_duration_tally *tally, uint64_t duration_ns,
 				struct kp_arena *arena);

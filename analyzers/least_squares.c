@@ -6,6 +6,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+void kp_least_add(double *matrix, double *right, size_t n, const struct kp_least_term *terms,
+		  size_t count, double value, double weight)
+{
+	for (size_t i = 0; i < count; i++) {
+		double weighted = weight * terms[i].value;
+
+		right[terms[i].column] += weighted * value;
+		for (size_t j = 0; j <= i; j++) {
+			size_t a = terms[i].column, b = terms[j].column;
+
+			matrix[a > b ? a * n + b : b * n + a] += weighted * terms[j].value;
+		}
+	}
+}
+
+double kp_least_element(const double *matrix, size_t n, size_t i, size_t j)
+{
+	return i >= j ? matrix[i * n + j] : matrix[j * n + i];
+}
+
 /* Cholesky of the scaled matrix in `lower`, row by row: rows are read in sequence. */
 static void factor_in_place(double *lower, size_t n)
 {
@@ -118,11 +138,6 @@ struct pivoting {
 	double tolerance; /* relative */
 };
 
-static double element(const struct pivoting *p, size_t i, size_t j)
-{
-	return i >= j ? p->matrix[i * p->n + j] : p->matrix[j * p->n + i];
-}
-
 static enum kp_status solve_free(struct pivoting *p)
 {
 	struct kp_least least;
@@ -135,7 +150,8 @@ static enum kp_status solve_free(struct pivoting *p)
 	}
 	for (size_t i = 0; i < count; i++) {
 		for (size_t j = 0; j <= i; j++)
-			p->part[i * count + j] = element(p, p->index[i], p->index[j]);
+			p->part[i * count + j] =
+				kp_least_element(p->matrix, p->n, p->index[i], p->index[j]);
 		p->y[i] = p->right[p->index[i]];
 	}
 	status = kp_least_factor(p->part, count, &least);
@@ -149,7 +165,8 @@ static enum kp_status solve_free(struct pivoting *p)
 	for (size_t i = 0; i < p->n; i++) {
 		p->y[i] = -p->right[i];
 		for (size_t k = 0; k < count && !p->free_now[i]; k++)
-			p->y[i] += element(p, i, p->index[k]) * p->x[p->index[k]];
+			p->y[i] += kp_least_element(p->matrix, p->n, i, p->index[k]) *
+				   p->x[p->index[k]];
 	}
 	return KP_OK;
 }

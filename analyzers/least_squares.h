@@ -14,6 +14,18 @@
 
 #define KP_LEAST_RIDGE 1e-10
 
+/* One entry of a row of A. */
+struct kp_least_term {
+	size_t column;
+	double value;
+};
+
+/* Adds a row of A, weighted, to the lower triangle of G and to g; its columns differ. */
+void kp_least_add(double *matrix, double *right, size_t n, const struct kp_least_term *terms,
+		  size_t count, double value, double weight);
+/* An element of a symmetric matrix by its lower triangle. */
+double kp_least_element(const double *matrix, size_t n, size_t i, size_t j);
+
 /* A factored system: G = D (L Lᵀ) D with D the roots of the diagonal. */
 struct kp_least {
 	size_t n;

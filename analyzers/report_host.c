@@ -115,11 +115,6 @@ static enum kp_status find_thread(struct kp_build_host *host, const struct kp_pr
 	return KP_OK;
 }
 
-static uint64_t add_saturating(uint64_t a, uint64_t b)
-{
-	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
-
 static bool is_timed(const struct kp_host_call *call)
 {
 	return kp_time_quality(call->start_ns, call->end_ns) == KP_TIME_VALID;
@@ -141,7 +136,7 @@ static enum kp_status read_call(struct kp_builder *builder, const struct kp_proc
 		uint64_t took_ns = call->end_ns - call->start_ns;
 
 		host->threads[number].total_ns =
-			add_saturating(host->threads[number].total_ns, took_ns);
+			kp_add_saturating(host->threads[number].total_ns, took_ns);
 		status = kp_durations_add(&host->call, took_ns, builder->scratch);
 	}
 	if (status != KP_OK)
@@ -315,9 +310,9 @@ enum kp_status kp_build_host_finish(struct kp_builder *builder)
 	for (size_t i = 0; i < processes; i++) {
 		const struct kp_counts *counts = &kp_reader_process(builder->reader, i)->counts;
 
-		out->calls_lost = add_saturating(out->calls_lost, counts->host_calls_lost);
+		out->calls_lost = kp_add_saturating(out->calls_lost, counts->host_calls_lost);
 		out->calls_unwritten =
-			add_saturating(out->calls_unwritten, counts->host_calls_unwritten);
+			kp_add_saturating(out->calls_unwritten, counts->host_calls_unwritten);
 	}
 	return put_threads(builder);
 }

@@ -7,11 +7,6 @@
 
 #include "analyzers/report_counters.h"
 
-static uint64_t add_saturating(uint64_t a, uint64_t b)
-{
-	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
-
 /* The first launch of a configuration: from now on its slot knows row and GPU. */
 static enum kp_status fill_slot(struct kp_builder *builder, const struct kp_process *process,
 				uint32_t config, struct kp_build_slot *slot)
@@ -49,8 +44,8 @@ static enum kp_status read_timed(struct kp_builder *builder, const struct kp_pro
 	status = kp_durations_add(&row->tally, duration_ns, builder->scratch);
 	if (status != KP_OK)
 		return status;
-	slot->total_ns = add_saturating(slot->total_ns, duration_ns);
-	gpu->row.kernel_ns = add_saturating(gpu->row.kernel_ns, duration_ns);
+	slot->total_ns = kp_add_saturating(slot->total_ns, duration_ns);
+	gpu->row.kernel_ns = kp_add_saturating(gpu->row.kernel_ns, duration_ns);
 	widen_span(&gpu->row, launch->start_ns, launch->end_ns);
 	if (use->sweep)
 		status = kp_sweep_add(use->sweep, launch->start_ns, launch->end_ns, 0);
@@ -98,7 +93,7 @@ static enum kp_status read_launch(struct kp_builder *builder, const struct kp_pr
 	case KP_TIME_VALID:
 		counts->kernels_timed++;
 		reading->kernel_ns =
-			add_saturating(reading->kernel_ns, launch->end_ns - launch->start_ns);
+			kp_add_saturating(reading->kernel_ns, launch->end_ns - launch->start_ns);
 		status = read_timed(builder, process, launch, slot);
 		break;
 	}
@@ -129,7 +124,7 @@ static enum kp_status read_memop(struct kp_builder *builder, const struct kp_pro
 	uint32_t gpu = 0, use;
 
 	builder->memop_calls[kind]++;
-	builder->memop_bytes[kind] = add_saturating(builder->memop_bytes[kind], memop->bytes);
+	builder->memop_bytes[kind] = kp_add_saturating(builder->memop_bytes[kind], memop->bytes);
 	status = kp_build_gpu_of(builder, process, memop->device, &gpu);
 	if (status == KP_OK)
 		status = kp_build_use_of(builder, process, gpu, &use);

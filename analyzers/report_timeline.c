@@ -19,7 +19,8 @@ enum kp_status kp_line_restart(struct kp_build_timeline *line, struct kp_line_gp
 	return gpu->activities ? KP_OK : KP_NO_MEMORY;
 }
 
-enum kp_status kp_line_reserve(struct kp_builder *builder)
+/* Room for the GPUs and uses that the report has. */
+static enum kp_status reserve(struct kp_builder *builder)
 {
 	struct kp_build_timeline *line = builder->timeline;
 
@@ -368,7 +369,7 @@ enum kp_status kp_build_timeline_event(struct kp_builder *builder, const struct 
 
 	if (!builder->timeline)
 		return KP_OK;
-	status = kp_line_reserve(builder);
+	status = reserve(builder);
 	if (status == KP_OK && event->kind == KP_EVENT_RANGES)
 		status = add_ranges(builder, event);
 	else if (status == KP_OK)
@@ -382,7 +383,7 @@ enum kp_status kp_build_timeline_flush(struct kp_builder *builder)
 
 	if (!builder->timeline)
 		return KP_OK;
-	status = kp_line_reserve(builder);
+	status = reserve(builder);
 	return status == KP_OK ? settle(builder, UINT64_MAX) : status;
 }
 

@@ -3,11 +3,6 @@
 
 #include <stdlib.h>
 
-static uint64_t add_saturating(uint64_t a, uint64_t b)
-{
-	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
-
 static enum kp_status put_gpus(struct kp_builder *builder)
 {
 	struct kp_report *report = builder->report;
@@ -27,9 +22,9 @@ static enum kp_status put_gpus(struct kp_builder *builder)
 		if (kp_build_windows_span(builder, i, &rows[i]) != KP_OK)
 			return KP_NO_MEMORY;
 		report->counts.displaced += kp_sweep_displaced(sweep);
-		report->kernel_ns = add_saturating(report->kernel_ns, rows[i].kernel_ns);
-		report->busy_ns = add_saturating(report->busy_ns, rows[i].busy_ns);
-		report->span_ns = add_saturating(report->span_ns, rows[i].span_ns);
+		report->kernel_ns = kp_add_saturating(report->kernel_ns, rows[i].kernel_ns);
+		report->busy_ns = kp_add_saturating(report->busy_ns, rows[i].busy_ns);
+		report->span_ns = kp_add_saturating(report->span_ns, rows[i].span_ns);
 	}
 	report->gpus = rows;
 	report->gpu_count = builder->gpu_count;
@@ -46,13 +41,14 @@ static void add_counts(struct kp_report_counts *counts, const struct kp_process_
 	if (row->fate == KP_FATE_REFUSED || row->fate == KP_FATE_UNTRACED)
 		return;
 	if (KP_HAS(from, COUNTS, records_dropped))
-		counts->dropped = add_saturating(counts->dropped, from->records_dropped);
+		counts->dropped = kp_add_saturating(counts->dropped, from->records_dropped);
 	else
 		counts->dropped_known = false;
-	counts->unwritten = add_saturating(counts->unwritten, from->kernels_unwritten);
-	counts->filtered = add_saturating(counts->filtered, from->kernels_filtered);
-	counts->out_of_window = add_saturating(counts->out_of_window, from->kernels_out_of_window);
-	counts->unknown_records = add_saturating(counts->unknown_records, from->records_unknown);
+	counts->unwritten = kp_add_saturating(counts->unwritten, from->kernels_unwritten);
+	counts->filtered = kp_add_saturating(counts->filtered, from->kernels_filtered);
+	counts->out_of_window =
+		kp_add_saturating(counts->out_of_window, from->kernels_out_of_window);
+	counts->unknown_records = kp_add_saturating(counts->unknown_records, from->records_unknown);
 	counts->processes_unfinished += row->process->end.has == 0;
 }
 

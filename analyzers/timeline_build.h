@@ -92,8 +92,6 @@ struct kp_build_timeline {
 
 /* report_timeline.c: a batch of launches or memory operations into the activities. */
 enum kp_status kp_line_add(struct kp_builder *builder, const struct kp_event *event);
-/* Room for the GPUs and uses that the report has. */
-enum kp_status kp_line_reserve(struct kp_builder *builder);
 /* Begins a GPU's timeline anew. */
 enum kp_status kp_line_restart(struct kp_build_timeline *line, struct kp_line_gpu *gpu);
 /* When the window began in which a kernel of the use started; 0: no windows. */

@@ -26,6 +26,7 @@
 #include "inject/patience.h"
 #include "inject/share.h"
 #include "inject/translate.h"
+#include "inject/window_counts.h"
 #include "inject/windows.h"
 #include "trace/writer.h"
 
@@ -41,8 +42,6 @@
 #define WAKE_MS KP_CTL_LOOK_MS
 /* How long the end waits for kernels that have run but whose records CUPTI still works on. */
 #define SETTLE_MS 100
-/* So many threads may have launched without having counted it when the program ends. */
-#define UNCOUNTED_THREADS 64
 /* CLOCK_REALTIME moved against the trace's clock by more than this: a new pair is recorded. */
 #define CLOCK_STEP_NS 1000000LL
 
@@ -287,7 +286,7 @@ static void judge_issued(struct kp_inject *inject)
 	uint64_t issued = atomic_load(&inject->slot->kernels_issued);
 	uint64_t recorded = collector.counts.kernels_recorded + collector.counts.kernels_filtered;
 
-	if (recorded > issued + UNCOUNTED_THREADS || recorded > 2 * issued)
+	if (recorded > issued + KP_UNCOUNTED_THREADS || recorded > 2 * issued)
 		atomic_store(&inject->slot->issued_known, 0);
 }
 

@@ -14,6 +14,7 @@
 #include "inject/cupti.h"
 #include "inject/entry.h"
 #include "inject/futex.h"
+#include "inject/patience.h"
 #include "inject/pm_session.h"
 #include "inject/windows.h"
 
@@ -84,19 +85,23 @@ static void answer(struct gpu *gpu, uint32_t number, enum state state)
 	kp_futex_step(&gpu->changes);
 }
 
+static uint32_t device_of(const struct gpu *gpu)
+{
+	return (uint32_t)(gpu - counters.gpus);
+}
+
 /* Waits until a wish has been answered, as long as the program can be kept waiting. */
 static void wait_for(struct gpu *gpu, uint32_t number, unsigned limit_ms)
 {
-	uint64_t until_ns = kp_clock_now() + limit_ms * 1000000ULL;
+	struct kp_patience patience = {limit_ms * 1000000ULL};
+	uint32_t seen;
 
-	while (kp_clock_now() < until_ns) {
-		uint32_t seen = atomic_load(&gpu->changes);
-
+	do {
+		seen = atomic_load(&gpu->changes);
 		if ((int32_t)(atomic_load(&gpu->answered) - number) >= 0 ||
 		    atomic_load(&gpu->state) == ENDED)
 			return;
-		kp_futex_wait(&gpu->changes, seen, until_ns);
-	}
+	} while (kp_patience_wait(&patience, &gpu->changes, seen));
 }
 
 /* ---- the thread of a GPU ---- */
@@ -127,7 +132,7 @@ static uint64_t cpu_now(void)
 static void give_up(struct gpu *gpu)
 {
 	atomic_store(&gpu->absent, true);
-	kp_owner_release(gpu->session.device);
+	kp_owner_release(device_of(gpu));
 	answer(gpu, atomic_load(&gpu->asked), ENDED);
 }
 
@@ -227,9 +232,8 @@ static bool run_session(struct gpu *gpu)
 static void *sample(void *context)
 {
 	struct gpu *gpu = context;
-	uint32_t device = (uint32_t)(gpu - counters.gpus);
+	uint32_t device = device_of(gpu);
 
-	gpu->session.device = device;
 	if (!open_session(gpu, device)) {
 		give_up(gpu);
 		return NULL;
@@ -371,7 +375,7 @@ static void describe(struct gpu *gpu, struct kp_counters_info *info)
 	const struct kp_pm_session *session = &gpu->session;
 	const char *text = session->text;
 
-	KP_SET(info, COUNTERS, device, (uint64_t)(gpu - counters.gpus));
+	KP_SET(info, COUNTERS, device, device_of(gpu));
 	if (atomic_load(&gpu->absent)) {
 		KP_SET(info, COUNTERS, absent,
 		       ((struct kp_text){gpu->reason, strlen(gpu->reason)}));
@@ -414,7 +418,7 @@ static void complain(const struct gpu *gpu)
 {
 	if (counters.settings.mode == KP_COUNTERS_ON)
 		kp_live_say(&kp_inject, "hardware counters of GPU %u are not sampled: %s",
-			    (unsigned)(gpu - counters.gpus), gpu->reason);
+			    (unsigned)device_of(gpu), gpu->reason);
 }
 
 static void write_record(struct kp_writer *writer, const struct gpu *gpu,

@@ -8,7 +8,7 @@
  * program; it does not depend on contexts (on an H200 it went on when the only one was reset).
  *
  * Where counters cannot be read, all else works, and the trace says why and what would help.
- * Threads: as said; each function keeps errno.
+ * Threads: as said; what the program's threads call keeps errno.
  */
 #ifndef KP_INJECT_COUNTERS_H
 #define KP_INJECT_COUNTERS_H
@@ -32,7 +32,7 @@ void kp_counters_context_created(int device);
 
 /*
  * Stops sampling and waits a moment for the last samples: at the end, before records are flushed
- * for the last time. Sampling goes on with kp_counters_resume. Any thread; more than once.
+ * for the last time. Sampling goes on with kp_counters_resume. Worker only; more than once.
  */
 void kp_counters_stop(void);
 void kp_counters_resume(void);

@@ -10,11 +10,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "inject/output.h"
+
 /* How long a client may take to send what it came for: it sends as soon as it is connected. */
 #define CLIENT_PATIENCE_MS 50
 /* Requests in one call, so that nobody can keep the worker from its work. */
 #define CLIENTS_AT_ONCE 4
-#define DESCRIPTOR_FLOOR 1000
 
 static struct {
 	int fd; /* -1: none */
@@ -67,7 +68,7 @@ static int listen_high(void)
 {
 	struct sockaddr_un address;
 	socklen_t length;
-	int fd, high;
+	int fd;
 
 	if (!own_address(&address, &length))
 		return -1;
@@ -79,11 +80,7 @@ static int listen_high(void)
 		close(fd);
 		return -1;
 	}
-	high = fcntl(fd, F_DUPFD_CLOEXEC, DESCRIPTOR_FLOOR);
-	if (high < 0)
-		return fd;
-	close(fd);
-	return high;
+	return kp_output_move_high(fd);
 }
 
 static void open_socket(void)

@@ -2,13 +2,16 @@
  * Hooks on the CUDA driver: how kprof sees every launch at the one level that all libraries share.
  *
  * A program reaches the driver in three ways, and each is met where it resolves the address:
- *   dlsym             (cudart, Triton, JAX): this library's dlsym answers with a hook, but only
- * where the address that the real one found lies inside libcuda; cuGetProcAddress  itself hooked: a
- * hook is put in the place of an address that is one of the table's; linking           (-lcuda):
- * once CUDA is in use, the address slots of the loaded modules are rewritten; modules that come
- * later are looked at when something is looked up in them. No cu* symbol is exported, so that a
- * weak reference or a probe for one in a program without CUDA finds nothing. A hook does its one
- * thing and calls the driver; it takes no lock on the launch path and allocates nothing.
+ * - dlsym (cudart, Triton, JAX): this library's dlsym answers with a hook, but only where the
+ *   address that the real one found lies inside libcuda;
+ * - cuGetProcAddress, itself hooked: a hook is put in the place of an address that is one of the
+ *   table's;
+ * - linking (-lcuda): once CUDA is in use, the address slots of the loaded modules are rewritten;
+ *   modules that come later are looked at when something is looked up in them.
+ *
+ * No cu* symbol is exported, so that a weak reference or a probe for one in a program without CUDA
+ * finds nothing. A hook does its one thing and calls the driver; it takes no lock on the launch
+ * path and allocates nothing.
  */
 #ifndef KP_INJECT_HOOKS_H
 #define KP_INJECT_HOOKS_H

@@ -10,8 +10,7 @@
 
 static const int write_signals[] = {SIGXFSZ, SIGPIPE};
 
-/* Moves a descriptor out of the range that programs use; keeps it where that is impossible. */
-static int move_high(int fd)
+int kp_output_move_high(int fd)
 {
 	struct rlimit limit;
 	int floor = 1000, high;
@@ -40,7 +39,7 @@ bool kp_output_open(struct kp_output *output, const char *path)
 	}
 	output->device = about.st_dev;
 	output->inode = about.st_ino;
-	output->fd = move_high(fd);
+	output->fd = kp_output_move_high(fd);
 	return true;
 }
 

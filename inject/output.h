@@ -18,6 +18,8 @@ struct kp_output {
 	ino_t inode;
 };
 
+/* Moves a descriptor out of the range that programs use; keeps it where that is impossible. */
+int kp_output_move_high(int fd);
 /* False with errno set where the file cannot be opened for appending. */
 bool kp_output_open(struct kp_output *output, const char *path);
 /* Whether fd still is that file; reopens it if not. False with errno set where that fails. */

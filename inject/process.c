@@ -9,6 +9,7 @@
 
 #include "device/release.h"
 #include "inject/redact.h"
+#include "trace/control.h"
 
 #define COMMAND_MAX_BYTES 4096
 
@@ -66,21 +67,15 @@ static struct kp_text command_line(bool redact)
 	return keep(joined);
 }
 
-/* When this process started: field 22 of /proc/self/stat, clock ticks since boot. */
+/* When this process started, since boot. */
 static bool process_start(uint64_t *out)
 {
-	char text[1024], *at;
-	unsigned long long ticks;
+	char text[1024];
+	uint64_t ticks;
 	long per_second = sysconf(_SC_CLK_TCK);
 
-	if (!read_small("/proc/self/stat", text, sizeof(text)) || per_second <= 0)
-		return false;
-	at = strrchr(text, ')'); /* the command's name may hold spaces and brackets */
-	if (!at)
-		return false;
-	for (int field = 2; field < 22 && at; field++)
-		at = strchr(at + 1, ' ');
-	if (!at || sscanf(at + 1, "%llu", &ticks) != 1)
+	if (!read_small("/proc/self/stat", text, sizeof(text)) || per_second <= 0 ||
+	    !kp_control_start_ticks(text, &ticks))
 		return false;
 	*out = ticks * (1000000000ULL / (unsigned long)per_second);
 	return true;

@@ -4,9 +4,6 @@
 #include "inject/windows.h"
 #include "trace/times.h"
 
-/* So many threads may have launched without having counted it yet. */
-#define UNCOUNTED_THREADS 64
-
 _Atomic unsigned kp_windows_recording;
 
 static _Atomic uint64_t from_ns, until_ns = KP_WINDOW_NEVER_NS;
@@ -81,7 +78,7 @@ void kp_window_counts_cut(struct kp_live_slot *slot, uint64_t delivered)
 bool kp_window_counts_surpass(const struct kp_live_slot *slot, uint64_t delivered)
 {
 	return delivered + atomic_load(&slot->kernels_out_of_window) >
-	       atomic_load(&slot->kernels_issued) + UNCOUNTED_THREADS;
+	       atomic_load(&slot->kernels_issued) + KP_UNCOUNTED_THREADS;
 }
 
 void kp_window_counts_forget(void)

@@ -15,6 +15,11 @@
 #include "trace/live.h"
 
 #define KP_WINDOW_NEVER_NS UINT64_MAX
+/*
+ * So many threads may have launched without having counted it: each may have been stopped for good,
+ * by a signal whose handler ends the program, between the driver's call and its count.
+ */
+#define KP_UNCOUNTED_THREADS 64
 
 /* What starts at from_ns or later is kept, KP_WINDOW_NEVER_NS: nothing; then no more. Any thread.
  */

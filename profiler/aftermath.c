@@ -199,7 +199,6 @@ static void settle_slot(const struct kp_live_slot *slot, int fd, struct kp_after
 	bool running = !ended && is_running(slot->pid);
 
 	out->processes++;
-	out->silenced += state == KP_LIVE_DISABLED;
 	/* What was launched after the end, by handlers that ran later, is not in its own counts. */
 	bool complete = !counter(&slot->issued_known) ||
 			counter(&slot->kernels_issued) == counter(&slot->kernels_told);

@@ -12,7 +12,6 @@
 
 struct kp_aftermath {
 	size_t processes;  /* that took a slot: they used CUDA */
-	size_t silenced;   /* of these, collectors that could not start or gave up */
 	size_t killed;     /* of these, ended without their collector's knowing */
 	size_t running;    /* of these, still running */
 	uint64_t slotless; /* processes that found no free slot */

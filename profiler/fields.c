@@ -177,7 +177,7 @@ static bool is_absent(const struct kp_row_kind *kind, const struct kp_field *fie
 	return field->is_timing && durations->timed == 0;
 }
 
-static void emit_triple(struct kp_emit *emit, const char *key, const uint32_t *values)
+void kp_fields_emit_triple(struct kp_emit *emit, const char *key, const uint32_t *values)
 {
 	kp_emit_list_begin(emit, key);
 	for (int i = 0; i < 3; i++)
@@ -198,7 +198,7 @@ static void emit_field(struct kp_emit *emit, const struct kp_field *field, const
 		kp_emit_count(emit, field->key, *(const uint32_t *)member);
 		break;
 	case KP_FIELD_TRIPLE:
-		emit_triple(emit, field->key, member);
+		kp_fields_emit_triple(emit, field->key, member);
 		break;
 	case KP_FIELD_DOUBLE:
 		kp_emit_number(emit, field->key, *(const double *)member, field->decimals);

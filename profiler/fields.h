@@ -50,6 +50,8 @@ extern const struct kp_row_kind kp_memop_fields; /* of struct kp_memop_row */
 
 /* The fields of one row, as members of the open map. */
 void kp_fields_emit(struct kp_emit *emit, const struct kp_row_kind *kind, const void *row);
+/* Three numbers, such as a grid's, as a list. */
+void kp_fields_emit_triple(struct kp_emit *emit, const char *key, const uint32_t *values);
 /* The keys, or one row, separated by commas, without an end of line (RFC 4180). Errors:
  * KP_NO_MEMORY. */
 void kp_fields_csv_header(FILE *file, const struct kp_row_kind *kind);

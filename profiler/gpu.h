@@ -64,13 +64,7 @@
 // clang-format on
 
 /* Numbers of the driver's interface that are asked for by name here. */
-enum {
-	KP_CU_SUCCESS = 0,
-	KP_CU_OUT_OF_MEMORY = 2,
-	KP_CU_NOT_FOUND = 500,
-	KP_CU_NOT_READY = 600,
-	KP_CU_FUNCTION_MAX_DYNAMIC_SHARED = 8
-};
+enum { KP_CU_SUCCESS = 0, KP_CU_NOT_READY = 600, KP_CU_FUNCTION_MAX_DYNAMIC_SHARED = 8 };
 
 struct kp_driver {
 	void *library;

@@ -17,8 +17,7 @@ static void print_title(FILE *file, const struct kp_view *view, const char *titl
 	fputc('\n', file);
 }
 
-/* Right-aligned by columns, not by bytes. */
-static void cell(FILE *file, struct kp_human value, size_t width)
+void kp_print_cell(FILE *file, struct kp_human value, size_t width)
 {
 	size_t taken = kp_text_columns(value.text);
 
@@ -38,8 +37,8 @@ static void print_causes(FILE *file, const struct kp_idle_row *row, const struct
 
 		if (!part->total_ns)
 			continue;
-		cell(file, kp_human_percent(percent_of(part->total_ns, row->idle_ns)), 6);
-		cell(file, kp_human_duration((double)part->total_ns, DIGITS), 8);
+		kp_print_cell(file, kp_human_percent(percent_of(part->total_ns, row->idle_ns)), 6);
+		kp_print_cell(file, kp_human_duration((double)part->total_ns, DIGITS), 8);
 		fprintf(file, "%8" PRIu64 " %s%s\n", part->gaps, kp_gap_words[i],
 			part->inferred_ns == 0                ? ""
 			: part->inferred_ns == part->total_ns ? " (inferred)"
@@ -53,8 +52,9 @@ static void print_lengths(FILE *file, const struct kp_idle_row *row, const struc
 	for (unsigned i = 0; i < KP_GAP_BIN_COUNT; i++) {
 		if (!row->bins[i].gaps)
 			continue;
-		cell(file, kp_human_percent(percent_of(row->bins[i].total_ns, row->idle_ns)), 6);
-		cell(file, kp_human_duration((double)row->bins[i].total_ns, DIGITS), 8);
+		kp_print_cell(file,
+			      kp_human_percent(percent_of(row->bins[i].total_ns, row->idle_ns)), 6);
+		kp_print_cell(file, kp_human_duration((double)row->bins[i].total_ns, DIGITS), 8);
 		fprintf(file, "%8" PRIu64 " ", row->bins[i].gaps);
 		if (i < KP_GAP_BIN_COUNT - 1)
 			fprintf(file, "below %s\n",
@@ -80,11 +80,12 @@ static void print_longest(FILE *file, const struct kp_report *report, size_t gpu
 		uint64_t from_ns = report->gpus[gpu].first_ns;
 		size_t half = view->width > 60 ? (view->width - 26) / 2 : 20;
 
-		cell(file, kp_human_duration((double)gap->length_ns, DIGITS), 8);
-		cell(file,
-		     kp_human_duration(gap->at_ns > from_ns ? (double)(gap->at_ns - from_ns) : 0,
-				       DIGITS),
-		     8);
+		kp_print_cell(file, kp_human_duration((double)gap->length_ns, DIGITS), 8);
+		kp_print_cell(
+			file,
+			kp_human_duration(gap->at_ns > from_ns ? (double)(gap->at_ns - from_ns) : 0,
+					  DIGITS),
+			8);
 		fprintf(file, "%s%s\n%18s", kp_gap_words[gap->cause],
 			gap->inferred ? " (inferred)" : "", "");
 		kp_text_fit(file, gap->before ? gap->before : "(begin)", half);

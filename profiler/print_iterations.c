@@ -12,20 +12,13 @@
 #define DIGITS 4
 #define MAX_ROWS 16
 
-static void cell(FILE *file, struct kp_human value, size_t width)
-{
-	size_t taken = kp_text_columns(value.text);
-
-	fprintf(file, "%*s%s ", taken < width ? (int)(width - taken) : 0, "", value.text);
-}
-
 static void print_spread(FILE *file, const struct kp_spread *spread, const char *what)
 {
-	cell(file, kp_human_duration((double)spread->min, DIGITS), 8);
-	cell(file, kp_human_duration(spread->p5, DIGITS), 8);
-	cell(file, kp_human_duration(spread->median, DIGITS), 8);
-	cell(file, kp_human_duration(spread->p95, DIGITS), 8);
-	cell(file, kp_human_duration((double)spread->max, DIGITS), 8);
+	kp_print_cell(file, kp_human_duration((double)spread->min, DIGITS), 8);
+	kp_print_cell(file, kp_human_duration(spread->p5, DIGITS), 8);
+	kp_print_cell(file, kp_human_duration(spread->median, DIGITS), 8);
+	kp_print_cell(file, kp_human_duration(spread->p95, DIGITS), 8);
+	kp_print_cell(file, kp_human_duration((double)spread->max, DIGITS), 8);
 	fprintf(file, "%s\n", what);
 }
 
@@ -105,7 +98,9 @@ void kp_print_iterations(FILE *file, const struct kp_report *report, const struc
 {
 	const struct kp_timeline *timeline = report->timeline;
 
-	if (timeline->iteration_count == 0 && timeline->range)
+	if (timeline->iteration_count == 0 && timeline->ranges_found > 0)
+		fprintf(file, "\nIterations: no kernel ran in the NVTX ranges of that name.\n");
+	else if (timeline->iteration_count == 0 && timeline->range)
 		fprintf(file, "\nIterations: no NVTX range of that name is in the trace.\n");
 	else if (timeline->iteration_count == 0)
 		fprintf(file, "\nIterations: no repetition found.\n");

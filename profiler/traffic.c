@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "profiler/fields.h"
 #include "profiler/humanise.h"
 
 /* A value of a row: text, or a number that is null where it is not finite. */
@@ -124,14 +125,6 @@ void kp_traffic_csv(FILE *file, const struct kp_row_traffic *traffic)
 	}
 }
 
-static void emit_triple(struct kp_emit *emit, const char *key, const uint32_t values[3])
-{
-	kp_emit_list_begin(emit, key);
-	for (int i = 0; i < 3; i++)
-		kp_emit_count(emit, NULL, values[i]);
-	kp_emit_list_end(emit);
-}
-
 void kp_traffic_emit_shapes(struct kp_emit *emit, const struct kp_kernel_row *kernel)
 {
 	kp_emit_list_begin(emit, "shapes");
@@ -139,8 +132,8 @@ void kp_traffic_emit_shapes(struct kp_emit *emit, const struct kp_kernel_row *ke
 		const struct kp_shape_row *shape = &kernel->shapes[i];
 
 		kp_emit_map_begin(emit, NULL);
-		emit_triple(emit, "grid_blocks", shape->grid);
-		emit_triple(emit, "block_threads", shape->block);
+		kp_fields_emit_triple(emit, "grid_blocks", shape->grid);
+		kp_fields_emit_triple(emit, "block_threads", shape->block);
 		kp_emit_count(emit, "timed_calls", shape->calls);
 		kp_emit_number(emit, "avg_ns", shape->mean_ns, 3);
 		kp_traffic_emit(emit, &shape->traffic);
