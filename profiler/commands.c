@@ -102,7 +102,7 @@ static const struct kp_option counter_options[] = {
 	 .help = "Sample the GPU's hardware counters beside the records of kernels, for memory "
 		 "throughput: auto samples where that is possible and says in the trace where it "
 		 "is not; on refuses to start where it is not; " KP_COUNTERS_DEFAULT_NAME " is the "
-		 "default. The first context on a GPU waits some 200 ms for the start. What other "
+		 "default. The first context on a GPU waits some 250 ms for the start. What other "
 		 "programs do on the GPU is counted, too."},
 	{.name = "counter-set", .type = KP_OPTION_CHOICE, .offset = AT(counter_set),
 	 .choices = kp_counter_set_names,
@@ -398,7 +398,7 @@ static const char *const bench_description[] = {
 	"and tensor cores for each type. Each figure is the median of 21 repetitions on random "
 	"data after a warm-up, by the fastest of several kernels, which are checked against a "
 	"reference before; least and most stand beside it. Clocks are taken as they are found. It "
-	"takes about 10 seconds, and nothing else should use the GPU meanwhile. Results are kept "
+	"takes 5 to 10 seconds, and nothing else should use the GPU meanwhile. Results are kept "
 	"for each GPU and driver, and reports compare kernels with them; without them, with the "
 	"datasheet.",
 	NULL,

@@ -37,7 +37,10 @@ def shapes(seen):
 def judge(pairs):
     """pairs: (what, told, ci95, truth, part that it may be off), told None where nothing is."""
     told = [row for row in pairs if row[1] is not None]
-    require(len(told) >= 0.8 * len(pairs), f"{len(told)} of {len(pairs)} are told at all")
+    much = [row for row in pairs if row[3] > NEAR_BYTES]
+    told_much = sum(row[1] is not None for row in much)
+    require(told and told_much >= 0.8 * len(much),
+            f"{told_much} of {len(much)} that move more than {NEAR_BYTES / 1e6} MB are told at all")
     off = [(what, value, truth) for what, value, _, truth, part in told
            if abs(value - truth) > max(part * truth, NEAR_BYTES)]
     require(not off, "; ".join(f"{what} {value / 1e6:.2f} MB, is {truth / 1e6:.2f}"
@@ -86,7 +89,7 @@ def traffic_known(options, part):
             error = max(shape["dram_write_bytes_per_call_ci95"], WRITTEN_PART * written)
             pairs.append((f"{name} written", shape["dram_write_bytes_per_call"], error, written,
                           WRITTEN_PART))
-        require(len(pairs) >= len(truths), f"{len(pairs)} figures for {len(truths)} kernels")
+        require(len(pairs) >= len(truths), f"{len(pairs)} rows for {len(truths)} kernels")
         check_unattributed(seen)
         return judge(pairs)
     return check

@@ -134,18 +134,28 @@ static void test_live_gives_a_gpu_to_one(void **state)
 static void test_live_claims_do_not_collide(void **state)
 {
 	struct kp_live *live = *state;
+	int claimed[2], over[2];
 	unsigned won = 0;
+	char byte = 0;
 
+	assert_int_equal(pipe(claimed), 0);
+	assert_int_equal(pipe(over), 0);
 	for (int i = 0; i < WRITERS; i++)
 		if (fork() == 0) {
 			unsigned mine = 0;
 
+			close(over[1]);
 			for (uint64_t gpu = 1; gpu <= KP_LIVE_GPUS; gpu++)
 				mine += kp_live_claim(live, gpu, (uint32_t)getpid()) ==
 					(uint32_t)getpid();
-			usleep(300000); /* the others must find it alive */
+			/* The others must find it alive: it stays until all have claimed. */
+			if (write(claimed[1], &byte, 1) != 1 || read(over[0], &byte, 1) != 0)
+				_exit(255);
 			_exit((int)mine);
 		}
+	for (int i = 0; i < WRITERS; i++)
+		assert_int_equal(read(claimed[0], &byte, 1), 1);
+	close(over[1]);
 	for (int i = 0, status; i < WRITERS; i++) {
 		assert_true(wait(&status) > 0);
 		assert_true(WIFEXITED(status));
