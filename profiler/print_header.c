@@ -374,11 +374,11 @@ static void print_damage(FILE *file, const struct kp_report *report, const struc
 			      counts->processes_unfinished, traced_processes(report),
 			      kp_human_count(missing).text);
 	else if (counts->processes_unfinished > 0)
-		kp_print_line(
-			file, view, KP_STYLE_WARNING, "Unfinished",
-			"%" PRIu32
-			" of %zu processes killed or still running; their last second may be missing",
-			counts->processes_unfinished, traced_processes(report));
+		kp_print_line(file, view, KP_STYLE_WARNING, "Unfinished",
+			      "%" PRIu32
+			      " of %zu processes killed or still running; their last second "
+			      "may be missing",
+			      counts->processes_unfinished, traced_processes(report));
 	if (absent > 0)
 		kp_print_line(file, view, KP_STYLE_WARNING, "Missing",
 			      "%s launches were issued, but CUPTI delivered no record of them",
@@ -387,14 +387,14 @@ static void print_damage(FILE *file, const struct kp_report *report, const struc
 		kp_print_line(file, view, KP_STYLE_WARNING, "Truncated",
 			      "the trace ends in the middle of a chunk; what was whole is shown");
 	if (damage->damaged_chunks > 0 || damage->missing_chunks > 0 || counts->lost > 0)
-		kp_print_line(
-			file, view, KP_STYLE_WARNING, "Damaged",
-			"unreadable chunks: %s, missing: %s; bytes skipped: %s; launches known to be "
-			"lost: %s",
-			kp_human_count(damage->damaged_chunks).text,
-			kp_human_count(damage->missing_chunks).text,
-			kp_human_count(damage->damaged_bytes).text,
-			kp_human_count(counts->lost).text);
+		kp_print_line(file, view, KP_STYLE_WARNING, "Damaged",
+			      "unreadable chunks: %s, missing: %s; bytes skipped: %s; launches "
+			      "known to be "
+			      "lost: %s",
+			      kp_human_count(damage->damaged_chunks).text,
+			      kp_human_count(damage->missing_chunks).text,
+			      kp_human_count(damage->damaged_bytes).text,
+			      kp_human_count(counts->lost).text);
 	if (damage->repeated_chunks > 0)
 		kp_print_line(
 			file, view, KP_STYLE_WARNING, "Repeated",

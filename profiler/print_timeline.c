@@ -96,11 +96,11 @@ static void print_shared(FILE *file, const struct kp_report *report, const struc
 		others_ns += report->processes[i].others_ns;
 	if ((double)others_ns * 100 < SHARED_WORTH_PCT * (double)report->span_ns)
 		return;
-	kp_print_line(
-		file, view, KP_STYLE_PLAIN, "Shared",
-		"between the kernels of one process, those of others ran on its GPU for %s, over all "
-		"processes",
-		kp_human_duration((double)others_ns, DIGITS).text);
+	kp_print_line(file, view, KP_STYLE_PLAIN, "Shared",
+		      "between the kernels of one process, those of others ran on its GPU for "
+		      "%s, over all "
+		      "processes",
+		      kp_human_duration((double)others_ns, DIGITS).text);
 }
 
 /* What the records say that cannot be. */
@@ -108,12 +108,12 @@ static void print_doubts(FILE *file, const struct kp_report *report, const struc
 			 const struct kp_idle_row *sum)
 {
 	if (sum->faults.out_of_order > 0)
-		kp_print_line(
-			file, view, KP_STYLE_WARNING, "Clock",
-			"times went back by up to %s: %s launches are out of the order in which they "
-			"were made, and times between them mean nothing",
-			kp_human_duration((double)sum->faults.step_ns, DIGITS).text,
-			kp_human_count(sum->faults.out_of_order).text);
+		kp_print_line(file, view, KP_STYLE_WARNING, "Clock",
+			      "times went back by up to %s: %s launches are out of the order "
+			      "in which they "
+			      "were made, and times between them mean nothing",
+			      kp_human_duration((double)sum->faults.step_ns, DIGITS).text,
+			      kp_human_count(sum->faults.out_of_order).text);
 	if ((double)sum->faults.overlap_ns * 100 > OVERLAP_WORTH_PCT * (double)report->kernel_ns)
 		kp_print_line(
 			file, view, KP_STYLE_WARNING, "Overlap",
@@ -170,15 +170,15 @@ static void print_launch_bound(FILE *file, const struct kp_view *view,
 
 	if (!row->launch_bound || gain->high_ns >= wall_ns)
 		return;
-	kp_print_line(
-		file, view, KP_STYLE_STRONG, "Launches",
-		"launch-bound: the GPU waits for launches %s of an iteration (%s); a CUDA graph would "
-		"save %s to %s of %s, %.2f to %.2f times as fast (modelled)",
-		kp_human_percent(100 * row->launch_ns / wall_ns).text,
-		row->launch_inferred ? "inferred; --host would measure it" : "measured",
-		kp_human_duration(gain->low_ns, 3).text, kp_human_duration(gain->high_ns, 3).text,
-		kp_human_duration(wall_ns, 3).text, wall_ns / (wall_ns - gain->low_ns),
-		wall_ns / (wall_ns - gain->high_ns));
+	kp_print_line(file, view, KP_STYLE_STRONG, "Launches",
+		      "launch-bound: the GPU waits for launches %s of an iteration (%s); a CUDA "
+		      "graph would "
+		      "save %s to %s of %s, %.2f to %.2f times as fast (modelled)",
+		      kp_human_percent(100 * row->launch_ns / wall_ns).text,
+		      row->launch_inferred ? "inferred; --host would measure it" : "measured",
+		      kp_human_duration(gain->low_ns, 3).text,
+		      kp_human_duration(gain->high_ns, 3).text, kp_human_duration(wall_ns, 3).text,
+		      wall_ns / (wall_ns - gain->low_ns), wall_ns / (wall_ns - gain->high_ns));
 }
 
 static void print_phases(FILE *file, const struct kp_report *report, const struct kp_view *view)
