@@ -262,6 +262,43 @@ static double step_of(double value)
 	return isfinite(value) ? clamp(value, -STEP_MAX_NS, STEP_MAX_NS) : 0;
 }
 
+/* The column of edge `e` of the joint system: the lags of all groups, then the leads; else < 0. */
+static ptrdiff_t joint_column(const struct finding *finding, const int *group_of, size_t groups,
+			      size_t e)
+{
+	int group = group_of[e % finding->edged];
+
+	if (group < 0)
+		return -1;
+	return (ptrdiff_t)(finding->first + (size_t)group + (e >= finding->edged ? groups : 0));
+}
+
+/* Edge `e` against all columns, and its part of the right side. */
+static void join_edge(struct finding *finding, const int *group_of, size_t groups, size_t e)
+{
+	size_t edged = finding->edged, first = finding->first, n = first + 2 * groups;
+	size_t from = first + e;
+	ptrdiff_t to = joint_column(finding, group_of, groups, e);
+	double x = whole_x(finding, e % edged), gradient = finding->right[from];
+	double *row = &finding->joint[(size_t)to * n];
+
+	for (size_t j = 0; j < first; j++) {
+		double element = kp_least_element(finding->matrix, finding->n, from, j);
+
+		row[j] += finding->x[j] > 0 ? x * element : 0;
+		gradient -= finding->x[j] * element;
+	}
+	finding->joint_right[to] += x * gradient;
+	for (size_t f = 0; f < 2 * edged; f++) {
+		ptrdiff_t other = joint_column(finding, group_of, groups, f);
+
+		if (other >= 0 && other <= to)
+			row[other] +=
+				x * whole_x(finding, f % edged) *
+				kp_least_element(finding->matrix, finding->n, from, first + f);
+	}
+}
+
 /*
  * The joint system of x and `groups` times two edges: column group_of[c] of classes, or < 0. With
  * all classes in group 0 these are the common edges. On return joint_right holds the solution.
@@ -269,7 +306,7 @@ static double step_of(double value)
 static enum kp_status solve_joint(struct finding *finding, const int *group_of, size_t groups,
 				  double ridge, const struct kp_window_edges *pull)
 {
-	size_t edged = finding->edged, first = finding->first, n = first + 2 * groups;
+	size_t first = finding->first, n = first + 2 * groups;
 	double *joint = finding->joint, *right = finding->joint_right;
 	struct kp_least least;
 	enum kp_status status;
@@ -283,32 +320,9 @@ static enum kp_status solve_joint(struct finding *finding, const int *group_of, 
 					? kp_least_element(finding->matrix, finding->n, i, j)
 					: 0;
 	}
-	for (size_t e = 0; edged && e < 2 * edged; e++) {
-		size_t class = e % edged, from = first + e;
-		double x = whole_x(finding, class), gradient = finding->right[from];
-
-		if (group_of[class] < 0)
-			continue;
-		size_t to = first + (size_t)group_of[class] + (e >= edged ? groups : 0);
-		for (size_t j = 0; j < first; j++) {
-			joint[to * n + j] +=
-				finding->x[j] > 0
-					? x * kp_least_element(finding->matrix, finding->n, from, j)
-					: 0;
-			gradient -= finding->x[j] *
-				    kp_least_element(finding->matrix, finding->n, from, j);
-		}
-		right[to] += x * gradient;
-		for (size_t f = 0; f < 2 * edged; f++) {
-			int group = group_of[f % edged];
-			size_t other = first + (size_t)group + (f >= edged ? groups : 0);
-
-			if (group >= 0 && other <= to)
-				joint[to * n + other] +=
-					x * whole_x(finding, f % edged) *
-					kp_least_element(finding->matrix, finding->n, from,
-							 first + f);
-		}
+	for (size_t e = 0; finding->edged && e < 2 * finding->edged; e++) {
+		if (joint_column(finding, group_of, groups, e) >= 0)
+			join_edge(finding, group_of, groups, e);
 	}
 	for (size_t g = 0; g < groups; g++) {
 		joint[(first + g) * n + first + g] += ridge;
