@@ -39,6 +39,7 @@ static struct {
 	_Atomic uint32_t state;
 	_Atomic uint32_t steps;     /* a futex: steps that are over */
 	_Atomic uint64_t resume_ns; /* after a try in vain: not before */
+	_Atomic bool hurried;       /* any door will do */
 	bool paused;                /* by the worker */
 	uint64_t pause_ns, cost_ns; /* of this request; by who has the state */
 	_Atomic size_t dropped;
@@ -128,7 +129,7 @@ static void passed(bool synchronising)
 		return;
 	if (state == WATCHING && synchronising)
 		detach.events->synchronised();
-	if (state != WANTED)
+	if (state != WANTED || !(synchronising || atomic_load(&detach.hurried)))
 		return;
 	now_ns = kp_clock_now();
 	if (now_ns < atomic_load(&detach.resume_ns) || !change(WANTED, RUNNING))
@@ -169,12 +170,15 @@ const char *kp_detach_obstacle(const struct kp_cupti *cupti)
 CUptiResult kp_detach_watch(const struct kp_cupti *cupti, const struct kp_detach_events *events)
 {
 	CUptiResult result;
+	bool held;
 
 	if (!change(NONE, TAKEN))
 		return CUPTI_ERROR_INVALID_OPERATION;
 	detach.cupti = cupti;
 	detach.events = events;
+	held = kp_hooks_graph_hold();
 	result = kp_doors_open(cupti, passed);
+	kp_hooks_graph_let(held);
 	atomic_store(&detach.state, result == CUPTI_SUCCESS ? WATCHING : NONE);
 	return result;
 }
@@ -186,16 +190,26 @@ bool kp_detach_request(void)
 	detach.pause_ns = GATE_PAUSE_FIRST_NS;
 	detach.cost_ns = 0;
 	atomic_store(&detach.resume_ns, 0);
+	atomic_store(&detach.hurried, false);
 	/* Last: a thread that comes through a door may detach at once. */
 	atomic_store(&detach.state, WANTED);
 	return true;
 }
 
+/* With the state in hand. */
+static void widen(bool common)
+{
+	bool held = kp_hooks_graph_hold();
+
+	kp_doors_widen(detach.cupti, common);
+	kp_hooks_graph_let(held);
+}
+
 bool kp_detach_hurry(void)
 {
-	if (!change(WANTED, TAKEN))
+	if (!atomic_exchange(&detach.hurried, true) || !change(WANTED, TAKEN))
 		return false;
-	kp_doors_widen(detach.cupti, true);
+	widen(true);
 	atomic_store(&detach.state, WANTED);
 	return true;
 }
@@ -219,7 +233,7 @@ bool kp_detach_cancel(void)
 {
 	if (!change(WANTED, TAKEN))
 		return false;
-	kp_doors_widen(detach.cupti, false);
+	widen(false);
 	atomic_store(&detach.state, WATCHING);
 	return true;
 }

@@ -53,7 +53,10 @@ const char *kp_detach_obstacle(const struct kp_cupti *cupti);
 CUptiResult kp_detach_watch(const struct kp_cupti *cupti, const struct kp_detach_events *events);
 /* Asks for the step at the next synchronising call. False: not watching (any more). Worker only. */
 bool kp_detach_request(void);
-/* From now on at any call. False: not now. */
+/*
+ * From now on at any call: at those whose doors stand open, and, once it is called again, at all.
+ * False: they do not stand open yet.
+ */
 bool kp_detach_hurry(void);
 /* Whether CUPTI may be called: no step runs, nor begins before kp_detach_unpause. Worker only. */
 bool kp_detach_pause(void);

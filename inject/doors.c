@@ -5,44 +5,46 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
+enum kind { SYNCHRONISING, GRAPH, COMMON };
+
 static const struct {
 	CUpti_CallbackId id;
-	bool synchronising;
+	enum kind kind;
 } doors[] = {
-#define DOOR(name, synchronising)                                                                  \
+#define DOOR(name, kind)                                                                           \
 	{                                                                                          \
-		CUPTI_DRIVER_TRACE_CBID_##name, synchronising                                      \
+		CUPTI_DRIVER_TRACE_CBID_##name, kind                                               \
 	}
-	DOOR(cuStreamSynchronize, true),
-	DOOR(cuStreamSynchronize_ptsz, true),
-	DOOR(cuCtxSynchronize, true),
+	DOOR(cuStreamSynchronize, SYNCHRONISING),
+	DOOR(cuStreamSynchronize_ptsz, SYNCHRONISING),
+	DOOR(cuCtxSynchronize, SYNCHRONISING),
 #if CUPTI_API_VERSION >= 130000
-	DOOR(cuCtxSynchronize_v2, true),
+	DOOR(cuCtxSynchronize_v2, SYNCHRONISING),
 #endif
-	DOOR(cuEventSynchronize, true),
-	DOOR(cuMemcpyDtoH_v2, true),
-	DOOR(cuMemcpyDtoH_v2_ptds, true),
-	DOOR(cuMemcpy, true),
-	DOOR(cuMemcpy_ptds, true),
-	DOOR(cuLaunchKernel, false),
-	DOOR(cuLaunchKernel_ptsz, false),
-	DOOR(cuLaunchKernelEx, false),
-	DOOR(cuLaunchKernelEx_ptsz, false),
-	DOOR(cuLaunchCooperativeKernel, false),
-	DOOR(cuLaunchCooperativeKernel_ptsz, false),
-	DOOR(cuGraphLaunch, false),
-	DOOR(cuGraphLaunch_ptsz, false),
-	DOOR(cuMemcpyHtoDAsync_v2, false),
-	DOOR(cuMemcpyHtoDAsync_v2_ptsz, false),
-	DOOR(cuMemcpyDtoHAsync_v2, false),
-	DOOR(cuMemcpyDtoHAsync_v2_ptsz, false),
-	DOOR(cuMemcpyAsync, false),
-	DOOR(cuMemcpyAsync_ptsz, false),
-	DOOR(cuEventRecord, false),
-	DOOR(cuEventRecord_ptsz, false),
-	DOOR(cuEventQuery, false),
-	DOOR(cuStreamQuery, false),
-	DOOR(cuStreamQuery_ptsz, false),
+	DOOR(cuEventSynchronize, SYNCHRONISING),
+	DOOR(cuMemcpyDtoH_v2, SYNCHRONISING),
+	DOOR(cuMemcpyDtoH_v2_ptds, SYNCHRONISING),
+	DOOR(cuMemcpy, SYNCHRONISING),
+	DOOR(cuMemcpy_ptds, SYNCHRONISING),
+	DOOR(cuLaunchKernel, COMMON),
+	DOOR(cuLaunchKernel_ptsz, COMMON),
+	DOOR(cuLaunchKernelEx, COMMON),
+	DOOR(cuLaunchKernelEx_ptsz, COMMON),
+	DOOR(cuLaunchCooperativeKernel, COMMON),
+	DOOR(cuLaunchCooperativeKernel_ptsz, COMMON),
+	DOOR(cuGraphLaunch, GRAPH),
+	DOOR(cuGraphLaunch_ptsz, GRAPH),
+	DOOR(cuMemcpyHtoDAsync_v2, COMMON),
+	DOOR(cuMemcpyHtoDAsync_v2_ptsz, COMMON),
+	DOOR(cuMemcpyDtoHAsync_v2, COMMON),
+	DOOR(cuMemcpyDtoHAsync_v2_ptsz, COMMON),
+	DOOR(cuMemcpyAsync, COMMON),
+	DOOR(cuMemcpyAsync_ptsz, COMMON),
+	DOOR(cuEventRecord, COMMON),
+	DOOR(cuEventRecord_ptsz, COMMON),
+	DOOR(cuEventQuery, COMMON),
+	DOOR(cuStreamQuery, COMMON),
+	DOOR(cuStreamQuery_ptsz, COMMON),
 #undef DOOR
 };
 #define DOOR_COUNT (sizeof(doors) / sizeof(doors[0]))
@@ -54,7 +56,7 @@ static bool is_synchronising(CUpti_CallbackId id)
 {
 	for (size_t i = 0; i < DOOR_COUNT; i++)
 		if (doors[i].id == id)
-			return doors[i].synchronising;
+			return doors[i].kind == SYNCHRONISING;
 	return false;
 }
 
@@ -72,10 +74,10 @@ static void CUPTIAPI at_call(void *context, CUpti_CallbackDomain domain, CUpti_C
 	errno = saved;
 }
 
-static void set(const struct kp_cupti *cupti, bool synchronising, bool open)
+static void set(const struct kp_cupti *cupti, bool common, bool open)
 {
 	for (size_t i = 0; i < DOOR_COUNT; i++)
-		if (doors[i].synchronising == synchronising)
+		if ((doors[i].kind == COMMON) == common)
 			cupti->EnableCallback(open, subscriber, CUPTI_CB_DOMAIN_DRIVER_API,
 					      doors[i].id);
 }
@@ -87,13 +89,13 @@ CUptiResult kp_doors_open(const struct kp_cupti *cupti, void (*passed)(bool sync
 	if (result != CUPTI_SUCCESS)
 		return result;
 	atomic_store(&listener, passed);
-	set(cupti, true, true);
+	set(cupti, false, true);
 	return CUPTI_SUCCESS;
 }
 
-void kp_doors_widen(const struct kp_cupti *cupti, bool every)
+void kp_doors_widen(const struct kp_cupti *cupti, bool common)
 {
-	set(cupti, false, every);
+	set(cupti, true, common);
 }
 
 void kp_doors_close(const struct kp_cupti *cupti)

@@ -2,9 +2,9 @@
  * Doors: driver calls at whose exit CUPTI calls kprof back, in the thread that made the call.
  *
  * Those that wait for the GPU (synchronising) stand open as long as kprof is subscribed: they are
- * rare, and what was launched before them has run. The others are calls that programs make all the
- * time; a callback at each costs about as much as its record, so they stand open only while kprof
- * waits for any call at all.
+ * rare, and what was launched before them has run. So do launches of graphs, each of which is one
+ * call for many kernels. The others are calls that programs make all the time; a callback at each
+ * costs about as much as its record, so they stand open only while kprof waits for any call at all.
  *
  * CUPTI has one place for a subscriber. One thread at a time calls these functions; detach.c sees
  * to that.
@@ -18,8 +18,8 @@
 
 /* Subscribes. `passed` is called at the exit of calls; errno is kept around it. */
 CUptiResult kp_doors_open(const struct kp_cupti *cupti, void (*passed)(bool synchronising));
-/* Whether every door is open, or only the synchronising ones. */
-void kp_doors_widen(const struct kp_cupti *cupti, bool every);
+/* Whether the common doors are open, too. */
+void kp_doors_widen(const struct kp_cupti *cupti, bool common);
 /* Unsubscribes. cuptiFinalize has the same effect. */
 void kp_doors_close(const struct kp_cupti *cupti);
 

@@ -21,6 +21,27 @@
 extern struct kp_gate kp_hooks_graph_gate, kp_hooks_capture_gate;
 uint32_t kp_hooks_graph_passages(void);
 
+/* Far longer than the launch of a graph takes, also where the driver's queue is full. */
+#define KP_GRAPH_HOLD_NS 10000000ULL
+
+/*
+ * Holds launches of graphs back while kprof asks CUPTI for something that takes the driver's locks:
+ * beside a thread that launches graphs without a pause such a call got them after seconds only
+ * (H200, driver 580.159.04: cuptiActivityEnable 2.7 s). False: someone stays inside, or the gate is
+ * closed already; the call is made all the same.
+ */
+static inline bool kp_hooks_graph_hold(void)
+{
+	return kp_gate_close(&kp_hooks_graph_gate, kp_hooks_graph_passages(),
+			     KP_GRAPH_HOLD_NS);
+}
+
+static inline void kp_hooks_graph_let(bool held)
+{
+	if (held)
+		kp_gate_open(&kp_hooks_graph_gate);
+}
+
 /* The driver may call its client back in the midst of a launch, and that may launch. */
 extern _Thread_local unsigned kp_hooks_graph_depth __attribute__((tls_model("initial-exec")));
 

@@ -154,11 +154,13 @@ static bool attach(void)
 static void switch_on(enum kp_window_reason reason)
 {
 	uint64_t begin_ns = kp_clock_now();
+	bool held;
 
 	if (!kp_gate_close(&kp_hooks_capture_gate, 0, CAPTURE_LIMIT_NS)) {
 		atomic_store(&kp_windows.deferred, true);
 		return;
 	}
+	held = kp_hooks_graph_hold();
 	if (atomic_load(&kp_hooks_captures) > 0) {
 		atomic_store(&kp_windows.deferred, true);
 	} else {
@@ -171,6 +173,7 @@ static void switch_on(enum kp_window_reason reason)
 			set_recording(KP_RECORDING_OFF);
 		}
 	}
+	kp_hooks_graph_let(held);
 	kp_gate_open(&kp_hooks_capture_gate);
 }
 

@@ -297,6 +297,13 @@ def check_detaching(detached, least=8, finalized=None):
     return check
 
 
+def check_prompt(run):
+    """A thread that launches graphs without a pause does not keep CUPTI from coming and going."""
+    check_detaching(True, least=2)(run)
+    costs_ns = [row["on_cost_ns"] + row["off_cost_ns"] for row in windows_of(run)[:-1]]
+    require(sum(cost < 100e6 for cost in costs_ns) * 4 >= 3 * len(costs_ns), f"took {costs_ns} ns")
+
+
 def check_whole_steps(run, kernels):
     """Most windows hold whole steps: on a busy machine one may take longer than a window waits."""
     issued = [row["kernels_issued"] for row in windows_of(run)[:-1]]
@@ -809,6 +816,8 @@ SCENARIOS = [
                        "--threads", "4", "--sync-every", "3"], check_detaching(True), ()),
           ("slow", ",graph_launch=3000", ["--kernels", "0", "--graph", "5x600", "--threads", "4"],
            check_detaching(True, least=2), ()),
+          ("locked", ",graph_launch=1000,graph_lock", ["--kernels", "0", "--graph", "5x1500"],
+           check_prompt, ()),
           ("busy", "", ["--kernels", "0", "--graph", "50x12000", "--threads", "3"],
            lambda run: check_sum(run.document, run.ledger), ()),
           ("device", "", ["--kernels", "0", "--graph", "50x12000", "--interval-us", "60",

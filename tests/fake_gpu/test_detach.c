@@ -298,7 +298,7 @@ static void captures_and_clients_keep_it_away(void)
 	KP_EXPECT(kp_detach_progress() == KP_DETACH_DONE);
 }
 
-/* Only calls that wait are doors at first; a launch is one after kp_detach_hurry. */
+/* Only calls that wait are doors at first; a launch is one once it has been hurried twice. */
 static void it_prefers_calls_that_wait(void)
 {
 	kp_client_begin_cuda();
@@ -319,10 +319,29 @@ static void it_prefers_calls_that_wait(void)
 	KP_EXPECT(cuCtxSynchronize() == CUDA_SUCCESS);
 	kp_detach_unpause();
 	KP_EXPECT(kp_detach_progress() == KP_DETACH_PENDING);
-	kp_detach_hurry();
+	KP_EXPECT(!kp_detach_hurry());
+	kp_client_launch(NULL);
+	KP_EXPECT(kp_detach_progress() == KP_DETACH_PENDING);
+	KP_EXPECT(kp_detach_hurry());
 	kp_client_launch(NULL);
 	KP_EXPECT(kp_detach_progress() == KP_DETACH_DONE);
 	KP_EXPECT(!kp_detach_pause());
+}
+
+/* The door of a graph's launch stands open already. */
+static void a_graph_is_a_door_when_it_is_hurried(void)
+{
+	CUgraphExec exec;
+
+	kp_client_begin_cuda();
+	exec = make_graph();
+	attach();
+	KP_EXPECT(kp_detach_request());
+	KP_EXPECT(launch_graph(exec, NULL) == CUDA_SUCCESS);
+	KP_EXPECT(kp_detach_progress() == KP_DETACH_PENDING);
+	KP_EXPECT(!kp_detach_hurry());
+	KP_EXPECT(launch_graph(exec, NULL) == CUDA_SUCCESS);
+	KP_EXPECT(kp_detach_progress() == KP_DETACH_DONE);
 }
 
 static void CUPTIAPI ignore(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
@@ -430,6 +449,7 @@ static void refusals_are_few(void)
 	X(a_thread_that_stays_inside_is_waited_for, NULL)                                          \
 	X(captures_and_clients_keep_it_away, NULL)                                                 \
 	X(it_prefers_calls_that_wait, NULL)                                                        \
+	X(a_graph_is_a_door_when_it_is_hurried, NULL)                                              \
 	X(another_client_gets_the_place, NULL)                                                     \
 	X(obstacles_are_named, NULL)                                                               \
 	X(names_outlive_cupti, NULL)                                                               \

@@ -212,6 +212,7 @@ KP_FAKE_EXPORT CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
 	if (kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
 		take_time(kp_fake_faults()->switch_cost);
 	kp_fake_attach();
+	kp_fake_gpu()->take_lock();
 	pthread_once(&start_once, start);
 	/* The clocks are tied together when the first kind is enabled, and anew once detached. */
 	if (!atomic_exchange(&tied, true))

@@ -153,6 +153,7 @@ KP_FAKE_EXPORT CUptiResult cuptiEnableCallback(uint32_t enable, CUpti_Subscriber
 		return result;
 	if (cbid >= CALLBACK_IDS)
 		return kp_fake_cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
+	kp_fake_gpu()->take_lock();
 	atomic_store(&subscriber.enabled[domain][cbid], enable != 0);
 	return CUPTI_SUCCESS;
 }

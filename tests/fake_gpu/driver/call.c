@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "tests/fake_gpu/common/ledger.h"
+#include "tests/fake_gpu/driver/graph.h"
 
 static _Atomic(const struct kp_fake_listener *) listener;
 static _Atomic uint32_t last_correlation;
@@ -93,6 +94,7 @@ const struct kp_fake_gpu kp_fake_gpu_v1 = {
 	.listen = listen,
 	.now_ns = kp_fake_now_ns,
 	.fail = kp_fake_fail,
+	.take_lock = kp_fake_take_launch_lock,
 	.context_id = context_id,
 	.context_device = context_device,
 	.stream_id = stream_id,

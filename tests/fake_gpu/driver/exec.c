@@ -7,6 +7,8 @@
  */
 #include "tests/fake_gpu/driver/call.h"
 
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "tests/fake_gpu/common/faults.h"
@@ -168,6 +170,30 @@ static void schedule(struct CUgraph_st *graph, struct CUstream_st *stream, struc
 	}
 }
 
+static pthread_mutex_t launch_lock = PTHREAD_MUTEX_INITIALIZER;
+
+void kp_fake_take_launch_lock(void)
+{
+	for (uint64_t i = 0; i < kp_fake_faults()->graph_lock; i++) {
+		pthread_mutex_lock(&launch_lock);
+		pthread_mutex_unlock(&launch_lock);
+		kp_fake_wait_until(kp_fake_now_ns() + 50000); /* then the next launch has it */
+	}
+}
+
+static void take_time(void)
+{
+	bool lock = kp_fake_faults()->graph_lock;
+
+	if (!kp_fake_faults()->graph_launch)
+		return;
+	if (lock)
+		pthread_mutex_lock(&launch_lock);
+	kp_fake_wait_until(kp_fake_now_ns() + kp_fake_faults()->graph_launch * 1000);
+	if (lock)
+		pthread_mutex_unlock(&launch_lock);
+}
+
 static CUresult launch(CUgraphExec exec, CUstream handle, bool per_thread, uint32_t correlation)
 {
 	struct CUctx_st *context;
@@ -193,8 +219,7 @@ static CUresult launch(CUgraphExec exec, CUstream handle, bool per_thread, uint3
 		kp_fake_announce_op(&ops[i]);
 	if (exec->graph->node_count)
 		kp_fake_wait_for_room(ops[0].start_ns);
-	if (kp_fake_faults()->graph_launch)
-		kp_fake_wait_until(kp_fake_now_ns() + kp_fake_faults()->graph_launch * 1000);
+	take_time();
 	free(ops);
 	return CUDA_SUCCESS;
 }

@@ -19,4 +19,7 @@ void kp_fake_graph_announce(struct CUgraphNode_st *node, struct CUgraphNode_st *
 /* CU_GRAPH_NODE_TYPE_KERNEL and its kin. */
 CUgraphNodeType kp_fake_graph_node_type(const struct CUgraphNode_st *node);
 
+/* Takes the lock that a launch of a graph may hold, and leaves it, as often as the fault says. */
+void kp_fake_take_launch_lock(void);
+
 #endif
