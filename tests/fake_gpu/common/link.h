@@ -67,7 +67,7 @@ struct kp_fake_gpu {
 	void (*listen)(const struct kp_fake_listener *listener);
 	uint64_t (*now_ns)(void);      /* the GPU's clock */
 	void (*fail)(CUresult result); /* from now on every call fails so */
-	void (*take_lock)(void);       /* the lock that a launch of a graph may hold; and leaves it */
+	void (*take_lock)(void);       /* that of launches of graphs; and leaves it */
 	/* Identities, 0 where the handle is none. A NULL stream is the context's default stream. */
 	uint32_t (*context_id)(CUcontext context);
 	uint32_t (*context_device)(CUcontext context);
