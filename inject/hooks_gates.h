@@ -32,8 +32,7 @@ uint32_t kp_hooks_graph_passages(void);
  */
 static inline bool kp_hooks_graph_hold(void)
 {
-	return kp_gate_close(&kp_hooks_graph_gate, kp_hooks_graph_passages(),
-			     KP_GRAPH_HOLD_NS);
+	return kp_gate_close(&kp_hooks_graph_gate, kp_hooks_graph_passages(), KP_GRAPH_HOLD_NS);
 }
 
 static inline void kp_hooks_graph_let(bool held)
