@@ -186,7 +186,7 @@ int kp_bench_run_ceilings(const struct kp_settings *settings)
 	struct run run = {0};
 	bool done;
 
-	if (format == KP_FORMAT_CSV || format == KP_FORMAT_SVG)
+	if (format > KP_FORMAT_JSON)
 		return kp_fail("the result is text, YAML or JSON; choose one with --format");
 	if (settings->output && !kp_output_check(settings->output))
 		return KP_EXIT_FAILURE;

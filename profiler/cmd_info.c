@@ -31,7 +31,7 @@ int kp_cmd_info(const struct kp_settings *settings)
 	enum kp_format format = kp_ranking_format(settings);
 	struct kp_contents contents;
 
-	if (format == KP_FORMAT_CSV || format == KP_FORMAT_SVG)
+	if (format > KP_FORMAT_JSON)
 		return kp_fail("info is text, YAML or JSON; choose one with --format");
 	struct kp_reader *reader =
 		kp_open_traces((const char *const *)settings->operands, settings->operand_count);

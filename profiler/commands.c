@@ -17,7 +17,7 @@
 
 #define AT(member) offsetof(struct kp_settings, member)
 #define MANY SIZE_MAX
-#define COMMAND_COUNT 9
+#define COMMAND_COUNT 10
 
 static const char *const by_names[] = {"operator", "kernel", "process", "variant", NULL};
 static const char *const name_names[] = {"short", "full", "mangled", NULL};
@@ -125,7 +125,7 @@ static const struct kp_option ctl_options[] = {
 static const struct kp_option run_options[] = {
 	{.name = "report", .type = KP_OPTION_FILE, .offset = AT(report), .argument = "FILE",
 	 .help = "Write the report to FILE as well, in the format of its extension: .txt, .yaml, "
-		 ".yml, .json, .csv or .svg."},
+		 ".yml, .json, .md, .csv or .svg."},
 	{0},
 };
 static const struct kp_option view_options[] = {
@@ -170,7 +170,8 @@ static const struct kp_option report_options[] = {
 	{.name = "format", .letter = 'f', .type = KP_OPTION_CHOICE, .offset = AT(format),
 	 .choices = kp_format_names,
 	 .help = "The format of the report. Without this option it follows the extension of the "
-		 "output file, else it is text. svg is a picture of the roofline."},
+		 "output file, else it is text. markdown is for a ticket; svg "
+		 "is a picture of the roofline."},
 	{.name = "output", .letter = 'o', .type = KP_OPTION_FILE, .offset = AT(output),
 	 .argument = "FILE",
 	 .help = "Write to FILE instead of the standard output."},
@@ -476,7 +477,7 @@ static const struct kp_command version_command = {
 };
 
 const struct kp_command *const kp_commands[COMMAND_COUNT + 1] = {
-	&run_command, &record_command, &report_command, &info_command,
+	&run_command, &record_command, &report_command, &kp_plan_command, &info_command,
 	&ctl_command, &bench_command, &doctor_command, &help_command, &version_command, NULL,
 };
 // clang-format on

@@ -7,6 +7,9 @@
 /* All commands, `run` first, ended by NULL. */
 extern const struct kp_command *const kp_commands[];
 
+/* plan_command.c: its row of that table. */
+extern const struct kp_command kp_plan_command;
+
 /* The command of this name; NULL: there is none. */
 const struct kp_command *kp_commands_find(const char *name);
 /* The name most like `word`; NULL: none is alike. */
@@ -22,6 +25,7 @@ int kp_cmd_info(const struct kp_settings *settings);
 int kp_cmd_ctl(const struct kp_settings *settings);
 int kp_cmd_bench(const struct kp_settings *settings);
 int kp_cmd_doctor(const struct kp_settings *settings);
+int kp_cmd_plan(const struct kp_settings *settings);
 int kp_cmd_help(const struct kp_settings *settings);
 int kp_cmd_version(const struct kp_settings *settings);
 

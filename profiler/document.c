@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "analyzers/ids.h"
 #include "profiler/clocks.h"
 #include "profiler/fates.h"
 #include "profiler/fields.h"
@@ -275,6 +276,7 @@ static void emit_ranking(struct kp_emit *emit, const struct kp_report *report)
 	kp_emit_list_begin(emit, "operators");
 	for (size_t i = 0; i < report->operator_count; i++) {
 		kp_emit_map_begin(emit, NULL);
+		kp_emit_string(emit, "id", kp_id_of_operator(&report->operators[i]));
 		kp_fields_emit(emit, &kp_operator_fields, &report->operators[i]);
 		if (report->windows.scaled)
 			kp_fields_emit(emit, &kp_operator_estimate_fields, &report->operators[i]);
@@ -294,6 +296,7 @@ static void emit_ranking(struct kp_emit *emit, const struct kp_report *report)
 		const struct kp_kernel_row *kernel = &report->kernels[report->kernels_by_time[i]];
 		kp_emit_map_begin(emit, NULL);
 		kp_emit_string(emit, "operator", report->operators[kernel->operator_index].name);
+		kp_emit_string(emit, "id", kp_id_of_kernel(report, kernel).text);
 		kp_fields_emit(emit, &kp_kernel_fields, kernel);
 		if (report->windows.scaled)
 			kp_fields_emit(emit, &kp_kernel_estimate_fields, kernel);

@@ -8,6 +8,7 @@
 	X(TEXT, "text", ".txt")                                                                    \
 	X(YAML, "yaml", ".yaml .yml")                                                              \
 	X(JSON, "json", ".json")                                                                   \
+	X(MARKDOWN, "markdown", ".md .markdown")                                                   \
 	X(CSV, "csv", ".csv")                                                                      \
 	X(SVG, "svg", ".svg")
 
@@ -20,7 +21,7 @@ enum kp_format {
 
 /* The names in the order of the enum, ended by NULL. */
 extern const char *const kp_format_names[KP_FORMAT_COUNT + 1];
-/* All extensions, for messages: ".txt .yaml .yml .json .csv .svg". */
+/* All extensions, for messages: ".txt .yaml .yml .json .md .markdown .csv .svg". */
 const char *kp_format_extensions(void);
 
 /* The format that a file name's extension stands for; -1: none. */

@@ -59,6 +59,8 @@ enum kp_status kp_print_report(FILE *file, const struct kp_report *report, enum 
 	case KP_FORMAT_YAML:
 	case KP_FORMAT_JSON:
 		return kp_document_report(file, report, format);
+	case KP_FORMAT_MARKDOWN:
+		return kp_print_markdown(file, report, view);
 	case KP_FORMAT_CSV:
 		if (view->iterations)
 			return kp_print_iterations_csv(file, report);

@@ -34,6 +34,11 @@ enum kp_status kp_print_report(FILE *file, const struct kp_report *report, enum 
 			       const struct kp_view *view);
 enum kp_status kp_print_text(FILE *file, const struct kp_report *report,
 			     const struct kp_view *view);
+enum kp_status kp_print_markdown(FILE *file, const struct kp_report *report,
+				 const struct kp_view *view);
+/* The lines of the header, as a block of code. */
+enum kp_status kp_print_markdown_header(FILE *file, const struct kp_report *report,
+					const struct kp_view *view);
 enum kp_status kp_print_csv(FILE *file, const struct kp_report *report);
 /*
  * When the GPUs ran and waited: in short where that says something, in detail where the view asks

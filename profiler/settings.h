@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "profiler/plan_options.h"
+
 /* Values of the choices, in the order of their names in commands.c. */
 enum kp_by { KP_BY_OPERATOR, KP_BY_KERNEL, KP_BY_PROCESS, KP_BY_VARIANT };
 enum kp_names { KP_NAMES_SHORT, KP_NAMES_FULL, KP_NAMES_MANGLED };
@@ -43,6 +45,7 @@ struct kp_settings {
 	bool all;                           /* whatever was tried, not the best alone */
 	uint64_t device;                    /* to measure; UINT64_MAX: the first of each model */
 	bool man, bash_completion;
+	struct kp_plan_settings plan;
 	char **operands; /* borrowed from main's argv, ended by NULL */
 	size_t operand_count;
 };

@@ -1,0 +1,195 @@
+"""kprof plan: the worked example of docs/plan.md, recomputed; what is refused; its formats."""
+
+import difflib
+import json
+import math
+import os
+import re
+import shlex
+import unittest
+
+from harness import SOURCE, Case, environment
+
+TRACES = os.path.join(SOURCE, "samples", "traces")
+DECODE = os.path.join(TRACES, "llm_decode_graph.kprof")
+COUNTED = os.path.join(SOURCE, "tests", "recorded", "decode_graph_50us.kprof")
+YEAR_HOURS, YEAR_WEEKS = 8760, 365 / 7
+
+
+def amdahl(share, speedup):
+    return 1 / (1 - share + share / speedup)
+
+
+def gpus_needed(gpus, speedup):
+    return math.ceil(round(gpus / speedup, 6))
+
+
+class Plan(Case):
+    def plan(self, *words, **keywords):
+        keywords.setdefault("env", environment(XDG_CACHE_HOME="/nonexistent"))
+        result = self.kprof("plan", *words, **keywords)
+        self.assertEqual((result.returncode, result.stderr), (0, b""))
+        return result.stdout.decode()
+
+    def plan_json(self, *words):
+        return json.loads(self.plan("--format", "json", *words))
+
+    def outcome(self, card, level):
+        return next(row for row in card["outcomes"] if row["level"] == level)
+
+    def refused(self, *words, says=None):
+        result = self.kprof("plan", *words)
+        self.assertEqual((result.returncode, result.stdout), (125, b""), words)
+        self.assertEqual(len(self.words(result)), 1, result.stderr)
+        self.assertEqual(result.stderr.count(b"\n"), 1)
+        if says:
+            self.assertIn(says, result.stderr.decode())
+
+
+class Example(Plan):
+    """docs/plan.md."""
+
+    def blocks(self):
+        """The arguments and the text of each plan on the page, and the page's words."""
+        with open(os.path.join(SOURCE, "docs", "plan.md"), encoding="utf-8") as file:
+            page = file.read()
+        blocks = re.findall(r"<!-- plan: ([^\n]*) -->\n```\n(.*?)```\n", page, re.DOTALL)
+        self.assertGreaterEqual(len(blocks), 3)
+        return [(shlex.split(words), text) for words, text in blocks], " ".join(page.split())
+
+    def test_page_shows_what_kprof_prints(self):
+        for words, shown in self.blocks()[0]:
+            made = self.plan(*words[:-1], os.path.join(TRACES, words[-1]))
+            difference = difflib.unified_diff(shown.splitlines(), made.splitlines(),
+                                              "docs/plan.md", "kprof plan", lineterm="")
+            self.assertEqual(made, shown, "\n".join(difference))
+
+    def test_figures_recomputed_from_the_report(self):
+        """From the definitions and the report's own exclusive time, not from the plan."""
+        report = self.report_json(DECODE)
+        attention = next(row for row in report["operators"] if row["name"] == "attention")
+        share = attention["exclusive_ns"] / report["totals"]["span_ns"]
+        blocks, page = self.blocks()
+        shares = {"all=3x": 1, "attention=3x": share}
+        for words, text in blocks:
+            part = 0.45 if "--share" in words else shares[words[words.index("--target") + 1]]
+            rows = {line[:38].strip(): line[38:].split() for line in text.splitlines()}
+            speedups = [amdahl(part, 2.6), amdahl(part, 3)]
+            speedups += [1 / (1 - part)] if part < 1 else []
+            needed = [gpus_needed(10000, speedup) for speedup in speedups]
+            for title, values in (
+                    ("Speed-up of the whole", [f"{x:.2f}x" for x in speedups]),
+                    ("Wall time saved", [f"{100 * (1 - 1 / x):.1f}%" for x in speedups]),
+                    ("GPUs needed", [f"{x:,}" for x in needed]),
+                    ("GPUs saved", [f"{10000 - x:,}" for x in needed])):
+                self.assertEqual(rows[title][:len(values)], values, title)
+            if "--gpu-hour" in words:
+                yearly = [(10000 - x) * 2.5 * YEAR_HOURS for x in needed]
+                self.assertEqual(rows["Saved a year, by GPUs not run, USD"],
+                                 [f"{x:,.0f}" for x in yearly])
+                self.assertEqual(rows["Weeks until break-even"],
+                                 [f"{12 * 5000 / x * YEAR_WEEKS:.4f}" for x in yearly])
+        self.assertEqual((gpus_needed(10000, 3), round(10000 / 3, 1)), (3334, 3333.3))
+        for words in ("3,333.3, so that 3,334 GPUs are needed and 6,666 saved",
+                      f"is {amdahl(0.45, 3):.2f}, and 3,000 GPUs are saved", "saves 4,500"):
+            self.assertIn(words, page)
+        self.assertEqual(10000 - gpus_needed(10000, amdahl(0.45, 3)), 3000)
+        self.assertEqual(10000 - gpus_needed(10000, 1 / 0.55), 4500)
+        self.assertTrue(0.08 < share < 0.12, "«a tenth of wall time» is no longer so")
+
+
+class Sums(Plan):
+    def test_cards_follow_the_threshold_and_the_options(self):
+        names = [card["operator"] for card in self.plan_json(DECODE)["cards"]]
+        self.assertEqual(names, ["gemm"])
+        document = self.plan_json("--target", "rope=2x,all=2", DECODE)
+        self.assertEqual([card["operator"] for card in document["cards"]], [None, "gemm", "rope"])
+        self.assertIn("--target", self.plan("--threshold", "99", DECODE))
+
+    def test_end_to_end_says_how_fast_the_operator_must_be(self):
+        card = self.plan_json("--end-to-end", "gemm=1.2x", DECODE)["cards"][0]
+        target = self.outcome(card, "target")
+        self.assertAlmostEqual(target["speed_up"], 1.2, places=4)
+        share = card["share_of_wall_time_pct"] / 100
+        self.assertAlmostEqual(amdahl(share, target["operator_speed_up"]), 1.2, places=3)
+
+    def test_units_are_counted_by_ranges(self):
+        """Two llm_decode runs: per GPU it is the same as of one."""
+        words = ("--unit-range", "token", "--units-per-range", "4", "--gpu-hour", "3.6")
+        document = self.plan_json(*words, DECODE)
+        now, report = document["now"], self.report_json("--iterations", "token", DECODE)
+        rate = 4 * now["unit_ranges"] / (report["totals"]["span_ns"] * 1e-9)
+        self.assertEqual(now["unit_ranges"], 512)
+        self.assertAlmostEqual(now["tokens_per_s_per_gpu"], rate, places=3)
+        self.assertAlmostEqual(now["cost_per_million_tokens"], 1e6 * 0.001 / rate, places=5)
+        self.assertIsNone(now["requests_per_s_per_gpu"])
+        card = self.plan_json(*words, "--target", "gemm=2", DECODE)["cards"][0]
+        target = self.outcome(card, "target")
+        self.assertAlmostEqual(target["tokens_per_s_per_gpu"] / rate, target["speed_up"], places=3)
+        self.assertLess(target["cost_per_million_tokens"], now["cost_per_million_tokens"])
+
+    def test_limit_is_unknown_without_counters(self):
+        card = self.plan_json(DECODE)["cards"][0]
+        self.assertEqual((card["limit_source"], card["limit_speed_up"], card["speed_up_at_most"]),
+                         ("unknown", None, None))
+        self.assertEqual([row["level"] for row in card["outcomes"]], ["bound"])
+        card = self.plan_json(COUNTED)["cards"][0]
+        self.assertEqual((card["limit_source"], card["limit_speed_up"]), ("estimated", None))
+        self.assertTrue(1.8 < card["speed_up_at_most"] < 2.1)
+
+    def test_text_formats_agree(self):
+        words = ("--target", "gemm=1.5x", "--gpus", "64", "--gpu-price", "30000", "--currency", "€",
+                 DECODE)
+        text, markdown = self.plan(*words), self.plan("--format", "markdown", *words)
+        figures = [row.split(" | ") for row in markdown.splitlines() if row.startswith("| S")]
+        self.assertIn("Saved once, by GPUs not bought, €", text)
+        for cells in figures:
+            label = cells[0].strip("| ")
+            for value in (cell.strip(" |") for cell in cells[1:]):
+                line = next((x for x in text.splitlines() if x.startswith(label)), "")
+                self.assertIn(" ".join(value.split()[:2]), line)
+        written = self.kprof("plan", "-o", "plan.md", *words)
+        self.assertEqual(written.returncode, 0, written.stderr)
+        self.assertEqual(self.read("plan.md").decode(), markdown)
+
+
+class Refusals(Plan):
+    def test_what_cannot_be(self):
+        trace = self.make_trace("ampere_sgemm_128x64_tn", "softmax_kernel")  # 2 and 1 of 3.5 µs
+        for words, says in (
+                (("--gpus", "0"), "from 1"), (("--gpus", "-5"), "from 1"),
+                (("--gpus", "nan"), "from 1"), (("--gpus", "1.5"), "whole"),
+                (("--gpus", "0x10"), "from 1"), (("--gpu-price", "-1"), "number"),
+                (("--gpu-hour", "0"), "number"), (("--gpu-hour", "inf"), "number"),
+                (("--realistic", "0"), "from 1"), (("--realistic", "101"), "to 100"),
+                (("--target", "gemm=0.5x"), "slower"), (("--target", "gemm=0"), "above 0"),
+                (("--target", "gemm=-2"), "above 0"), (("--target", "gemm=nan"), "above 0"),
+                (("--target", "gemm=inf"), "above 0"), (("--target", "gemm=1e3"), "above 0"),
+                (("--target", "gemm=2..5"), "above 0"), (("--target", "gemm"), "above 0"),
+                (("--target", "gemm=2,"), "above 0"), (("--target", "=2"), "above 0"),
+                (("--target", "gemm=2,gemm=3"), "twice"), (("--target", "gem=2"), "it has gemm"),
+                (("--end-to-end", "gemm=2.4x"), "2.33 times"),
+                (("--target", "gemm=1.1", "--end-to-end", "gemm=1.1"), "one of the whole"),
+                (("--share", "gemm=101%"), "at most 100"),
+                (("--share", "gemm=60%,softmax=41%"), "101.0 %"),
+                (("--fewer-bytes", "gemm=0.9"), "times fewer"),
+                (("--tokens-per-s", "5"), "--gpus"), (("--engineer-week", "5"), "engineer-weeks"),
+                (("--kwh-price", "1"), "--gpu-watts"), (("--unit", "requests"), "--unit-range"),
+                (("--unit-range", "nope"), "nope"), (("--hours-per-year", "9000"), "8784"),
+                (("--currency", "a b"), "EUR"), (("--currency", "\x1b[31m"), "EUR"),
+                (("--engineer-weeks", "gemm=x"), "attention=6"),
+                (("--format", "csv"), "markdown"), (("-o", "x.csv"), "Markdown")):
+            self.refused(*words, trace, says=says)
+        self.refused("--target", "gemm=9", COUNTED, says="beyond physics")
+        self.assertEqual(self.files(), ["made.kprof"])
+
+    def test_too_many_operators(self):
+        self.refused("--target", ",".join(f"k{i}=2" for i in range(65)), COUNTED, says="64")
+
+    def test_traces_without_times(self):
+        self.refused(self.make_trace("a", NO_LAUNCHES="1"), says="nothing to plan by")
+        self.refused("missing.kprof", says="missing.kprof")
+
+
+if __name__ == "__main__":
+    unittest.main()
