@@ -17,18 +17,22 @@
 
 enum kp_activity_kind { KP_ACTIVITY_KERNEL, KP_ACTIVITY_MEMORY };
 
+/* Of what no stream's order depends on. */
+#define KP_ACTIVITY_NO_LANE UINT32_MAX
+
 struct kp_activity {
 	uint64_t start_ns, end_ns; /* start_ns <= end_ns <= KP_TIME_MAX_NS */
 	uint32_t use;              /* of the GPU by a process: the report's number of it */
 	uint32_t row;              /* of the kernel in the report */
 	uint32_t operator_index;   /* of the kernel, in the rules */
 	uint32_t symbol;           /* of the kernel in its use, see repetition.h */
-	uint32_t lane;             /* number of its process, context and stream */
-	uint32_t correlation;      /* 0: unknown */
-	uint8_t kind;              /* enum kp_activity_kind */
-	bool graph;                /* launched by a CUDA graph */
-	bool to_host;              /* a copy from the GPU to the host, */
-	bool synchronous;          /* or one that the call waited for */
+	uint32_t config;           /* of the kernel in its process */
+	uint32_t lane;        /* number of its process, context and stream; of a memory set none */
+	uint32_t correlation; /* 0: unknown */
+	uint8_t kind;         /* enum kp_activity_kind */
+	bool graph;           /* launched by a CUDA graph */
+	bool to_host;         /* a copy from the GPU to the host, */
+	bool synchronous;     /* or one that the call waited for */
 };
 
 struct kp_activities;

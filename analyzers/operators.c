@@ -57,6 +57,8 @@ enum kp_status kp_operators_match(const struct kp_operators *operators, const ch
 	rule = found[KP_RULE_OPERATOR];
 	out->library = text_of(found[KP_RULE_LIBRARY]);
 	out->dtype = text_of(found[KP_RULE_TYPE]);
+	out->step = text_of(found[KP_RULE_STEP]);
+	out->inputs = found[KP_RULE_STEP] ? found[KP_RULE_STEP]->inputs : 0;
 	if (!rule || rule->operator_index == KP_OPERATOR_UNKNOWN)
 		return KP_OK;
 	out->variant = kp_variant_find(operators, rule->operator_index,

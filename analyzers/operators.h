@@ -38,6 +38,8 @@ struct kp_label {
 	size_t variant;      /* number of a kp_variant */
 	const char *library; /* where the kernel comes from; NULL: its name does not tell */
 	const char *dtype;   /* narrowest number type that its name tells; NULL: it does not tell */
+	const char *step;    /* what it does within a chain, see fusions.yaml; NULL: not told */
+	unsigned inputs; /* tensors that the step reads element by element; 0: it works otherwise */
 	enum kp_label_source source;
 	bool helper; /* does a part of the work of the kernel before it */
 };

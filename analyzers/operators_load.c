@@ -2,14 +2,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzers/fusion_rules.h"
 #include "analyzers/operators.h"
 #include "analyzers/operators_rules.h"
 #include "analyzers/rules_yaml.h"
 #include "trace/vector.h"
 
-/* Made from operators.yaml at build time. */
-extern const unsigned char kp_operators_yaml[];
-extern const size_t kp_operators_yaml_length;
+/* Made from operators.yaml and fusions.yaml at build time. */
+extern const unsigned char kp_operators_yaml[], kp_fusions_yaml[];
+extern const size_t kp_operators_yaml_length, kp_fusions_yaml_length;
 
 /* Rules that cannot be read in a reasonable time are refused. */
 #define RULES_MAX 100000
@@ -131,6 +132,8 @@ static const struct rule_kind {
 		 {CONDITION_KEYS, {"operator", true}, {"variant", false}, {"helper", false}, {0}}},
 	[KP_RULE_LIBRARY] = {"a rule about libraries", {CONDITION_KEYS, {"library", true}, {0}}},
 	[KP_RULE_TYPE] = {"a rule about types", {CONDITION_KEYS, {"type", true}, {0}}},
+	[KP_RULE_STEP] = {"a rule about steps",
+			  {CONDITION_KEYS, {"step", true}, {"inputs", false}, {0}}},
 };
 
 static enum kp_status read_flag(struct loader *loader, int number, bool *out)
@@ -148,15 +151,35 @@ static enum kp_status read_flag(struct loader *loader, int number, bool *out)
 	return KP_OK;
 }
 
-/* What a rule says: operator, variant and helper, or a library or type. */
+/* How many tensors a step reads: a digit. */
+static enum kp_status read_inputs(struct loader *loader, int number, unsigned *out)
+{
+	const char *text = NULL;
+	enum kp_status status = kp_rules_yaml_text(&loader->yaml, number, &text);
+
+	if (status != KP_OK)
+		return status;
+	if (text[0] < '1' || text[0] > '9' || text[1])
+		return kp_rules_yaml_fail(&loader->yaml,
+					  yaml_document_get_node(&loader->yaml.document, number),
+					  "«inputs» is a number from 1 to 9");
+	*out = (unsigned)(text[0] - '0');
+	return KP_OK;
+}
+
+/* What a rule says: operator, variant and helper, or a library, type or step. */
 static enum kp_status read_outcome(struct loader *loader, enum kp_rule_kind kind, const int *values,
 				   struct kp_operator_rule *rule)
 {
 	const int *outcome = values + KP_RULE_CONDITION_COUNT;
 	enum kp_status status;
 
-	if (kind != KP_RULE_OPERATOR)
-		return kp_rules_yaml_text(&loader->yaml, outcome[0], &rule->text);
+	if (kind != KP_RULE_OPERATOR) {
+		status = kp_rules_yaml_text(&loader->yaml, outcome[0], &rule->text);
+		if (status == KP_OK && kind == KP_RULE_STEP && outcome[1])
+			status = read_inputs(loader, outcome[1], &rule->inputs);
+		return status;
+	}
 	status = read_operator_name(loader, outcome[0], &rule->operator_index);
 	if (status == KP_OK && outcome[1])
 		status = kp_rules_yaml_text(&loader->yaml, outcome[1], &rule->text);
@@ -324,7 +347,7 @@ static enum kp_status read_sequences(struct loader *loader, const yaml_node_t *l
 
 /* ---- documents ---- */
 
-enum section { OPERATORS, RULES, LIBRARIES, TYPES, SEQUENCES, SECTION_COUNT };
+enum section { OPERATORS, RULES, LIBRARIES, TYPES, SEQUENCES, STEPS, FUSIONS, SECTION_COUNT };
 
 static enum kp_status read_section(struct loader *loader, enum section section,
 				   const yaml_node_t *list)
@@ -344,6 +367,10 @@ static enum kp_status read_section(struct loader *loader, enum section section,
 		return read_rules(loader, KP_RULE_TYPE, list);
 	case SEQUENCES:
 		return read_sequences(loader, list);
+	case STEPS:
+		return read_rules(loader, KP_RULE_STEP, list);
+	case FUSIONS:
+		return kp_fusion_rules_read(&loader->yaml, list, loader->out);
 	case SECTION_COUNT:
 		break;
 	}
@@ -353,8 +380,8 @@ static enum kp_status read_section(struct loader *loader, enum section section,
 static enum kp_status read_document(struct loader *loader)
 {
 	static const struct kp_rules_key keys[SECTION_COUNT + 1] = {
-		{"operators", false}, {"rules", false},     {"libraries", false},
-		{"types", false},     {"sequences", false}, {0}};
+		{"operators", false}, {"rules", false}, {"libraries", false}, {"types", false},
+		{"sequences", false}, {"steps", false}, {"fusions", false},   {0}};
 	const yaml_node_t *root = yaml_document_get_root_node(&loader->yaml.document), *list;
 	int values[SECTION_COUNT];
 	enum kp_status status;
@@ -425,9 +452,17 @@ enum kp_status kp_operators_create(const char *yaml, size_t length, struct kp_op
 enum kp_status kp_operators_builtin(struct kp_operators **out)
 {
 	struct kp_rules_error error;
+	enum kp_status status = kp_operators_create((const char *)kp_operators_yaml,
+						    kp_operators_yaml_length, out, &error);
 
-	return kp_operators_create((const char *)kp_operators_yaml, kp_operators_yaml_length, out,
-				   &error);
+	if (status == KP_OK)
+		status = add(*out, (const char *)kp_fusions_yaml, kp_fusions_yaml_length, false,
+			     &error);
+	if (status != KP_OK) {
+		kp_operators_destroy(*out);
+		*out = NULL;
+	}
+	return status;
 }
 
 void kp_operators_destroy(struct kp_operators *operators)

@@ -23,11 +23,18 @@ enum kp_rule_condition {
 };
 
 /* What a rule says where its conditions hold: of each kind there is one list of rules. */
-enum kp_rule_kind { KP_RULE_OPERATOR, KP_RULE_LIBRARY, KP_RULE_TYPE, KP_RULE_KIND_COUNT };
+enum kp_rule_kind {
+	KP_RULE_OPERATOR,
+	KP_RULE_LIBRARY,
+	KP_RULE_TYPE,
+	KP_RULE_STEP,
+	KP_RULE_KIND_COUNT
+};
 
 struct kp_operator_rule {
 	size_t operator_index; /* of KP_RULE_OPERATOR */
-	const char *text;      /* its variant (NULL: the number type), the library, the type */
+	const char *text; /* its variant (NULL: the number type), the library, the type, step */
+	unsigned inputs;  /* of a step, see struct kp_label */
 	bool helper, user;
 	struct kp_pattern_list conditions[KP_RULE_CONDITION_COUNT];
 };
@@ -70,6 +77,8 @@ struct kp_operators {
 	struct kp_rule_list lists[KP_RULE_KIND_COUNT];
 	struct kp_sequence *sequences;
 	size_t sequence_count;
+	struct kp_fusion_rule *fusions; /* fusion_rules.h */
+	size_t fusion_count;
 };
 
 /* Whether a label belongs to a class of the list. */

@@ -5,6 +5,7 @@
 
 #include "analyzers/report_build.h"
 #include "analyzers/report_counters.h"
+#include "analyzers/report_fusion.h"
 #include "analyzers/report_host_build.h"
 #include "analyzers/report_timeline.h"
 
@@ -70,6 +71,8 @@ static enum kp_status builder_init(struct kp_builder *builder, struct kp_reader 
 		status = kp_build_windows_begin(builder);
 	if (status == KP_OK)
 		status = kp_build_timeline_begin(builder);
+	if (status == KP_OK)
+		status = kp_build_fusion_begin(builder);
 	return status == KP_OK ? kp_build_host_begin(builder) : status;
 }
 
@@ -84,6 +87,7 @@ static void builder_fini(struct kp_builder *builder)
 		kp_sweep_destroy(builder->gpus[i].sweep);
 		kp_build_counters_end(builder->gpus[i].counters);
 	}
+	kp_build_fusion_end(builder);
 	kp_build_timeline_end(builder);
 	kp_build_uses_fini(builder);
 	kp_build_windows_end(builder);
@@ -141,6 +145,8 @@ enum kp_status kp_report_build(struct kp_reader *reader, const struct kp_report_
 		status = kp_build_ranking(&builder);
 	if (status == KP_OK)
 		status = kp_build_traffic_findings(&builder);
+	if (status == KP_OK)
+		status = kp_build_fusion_put(&builder);
 	if (status == KP_OK)
 		status = kp_build_timeline_put(&builder);
 	if (status == KP_OK) {

@@ -28,6 +28,7 @@
 #include <stdint.h>
 
 #include "analyzers/clocks.h"
+#include "analyzers/fusion.h"
 #include "analyzers/operators.h"
 #include "analyzers/report_counts.h"
 #include "analyzers/report_host.h"
@@ -76,6 +77,7 @@ struct kp_report {
 	struct kp_report_windows windows;
 	struct kp_report_host host;
 	struct kp_report_traffic traffic;
+	struct kp_report_fusion fusion;
 	uint64_t kernel_ns, busy_ns, span_ns;    /* as defined above, over all GPUs */
 	const struct kp_operator_row *operators; /* by time, largest first */
 	size_t operator_count;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzers/report_fusion.h"
 #include "trace/vector.h"
 
 /* What a range is, in `names` of a process. */
@@ -102,23 +103,32 @@ static enum kp_status find_symbol(struct kp_build_timeline *line, uint32_t use, 
 	return status;
 }
 
+static enum kp_status find_lane(struct kp_build_timeline *line, const struct kp_process *process,
+				uint32_t context, uint32_t stream, uint32_t *lane)
+{
+	const uint32_t key[3] = {process->index, context, stream};
+	enum kp_status status;
+
+	status = kp_intern_put(&line->lane_keys, key, sizeof(key), lane, NULL);
+	if (status == KP_OK && !kp_vector_reserve((void **)&line->lanes, line->lane_keys.count,
+						  &line->lane_capacity, sizeof(*line->lanes)))
+		status = KP_NO_MEMORY;
+	return status;
+}
+
 static enum kp_status fill_config(struct kp_builder *builder, const struct kp_process *process,
 				  const struct kp_build_slot *slot,
 				  const struct kp_launch_config *from,
 				  struct kp_line_config *config)
 {
 	struct kp_build_timeline *line = builder->timeline;
-	const uint32_t lane[3] = {process->index, from->context, from->stream};
 	uint32_t row = slot->row_plus_one - 1, symbol = 0;
 	struct kp_variant variant =
 		kp_operators_variant(builder->operators, builder->rows[row].label.variant);
 	enum kp_status status;
 
 	config->operator_index = (uint32_t)variant.operator_index;
-	status = kp_intern_put(&line->lane_keys, lane, sizeof(lane), &config->lane, NULL);
-	if (status == KP_OK && !kp_vector_reserve((void **)&line->lanes, line->lane_keys.count,
-						  &line->lane_capacity, sizeof(*line->lanes)))
-		status = KP_NO_MEMORY;
+	status = find_lane(line, process, from->context, from->stream, &config->lane);
 	if (status == KP_OK)
 		status = find_symbol(line, slot->use, row, &symbol);
 	if (status == KP_OK)
@@ -141,6 +151,7 @@ static enum kp_status add_launch(struct kp_builder *builder, const struct kp_pro
 		.end_ns = launch->end_ns,
 		.use = slot->use,
 		.row = slot->row_plus_one - 1,
+		.config = launch->config,
 		.correlation = launch->correlation,
 		.kind = KP_ACTIVITY_KERNEL,
 		.graph = launch->graph || launch->graph_node,
@@ -166,6 +177,7 @@ static enum kp_status add_memop(struct kp_builder *builder, const struct kp_proc
 		.start_ns = memop->start_ns,
 		.end_ns = memop->end_ns,
 		.correlation = memop->correlation,
+		.lane = KP_ACTIVITY_NO_LANE,
 		.kind = KP_ACTIVITY_MEMORY,
 		.to_host = memop->kind == KP_MEMOP_DEVICE_TO_HOST,
 		.synchronous = !(memop->flags & 1),
@@ -178,6 +190,9 @@ static enum kp_status add_memop(struct kp_builder *builder, const struct kp_proc
 	status = kp_build_gpu_of(builder, process, memop->device, &gpu);
 	if (status == KP_OK)
 		status = kp_build_use_of(builder, process, gpu, &memory.use);
+	if (status == KP_OK && memop->kind != KP_MEMOP_SET)
+		status = find_lane(builder->timeline, process, memop->context, memop->stream,
+				   &memory.lane);
 	return status == KP_OK ? kp_activities_add(builder->timeline->gpus[gpu].activities, &memory)
 			       : status;
 }
@@ -326,6 +341,8 @@ static enum kp_status visit(void *context, const struct kp_activity *item)
 	enum kp_status status;
 
 	status = kp_alone_add(&at->gpu->alone, item, &line->alone);
+	if (status == KP_OK)
+		status = kp_build_fusion_see(at->builder, item);
 	if (status != KP_OK)
 		return status;
 	if (item->kind == KP_ACTIVITY_MEMORY) {

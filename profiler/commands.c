@@ -150,6 +150,10 @@ static const struct kp_option view_options[] = {
 	{.name = "gaps", .type = KP_OPTION_FLAG, .offset = AT(gaps),
 	 .help = "Show what each GPU waited for: idle time by cause, gaps by length, and the "
 		 "longest. CSV then holds the causes."},
+	{.name = "fusion", .type = KP_OPTION_FLAG, .offset = AT(fusion),
+	 .help = "List chains of kernels, one behind the other on a stream, that one kernel could "
+		 "do: which, how often, what that would win at least and at most, and what does "
+		 "it. CSV then holds the chains."},
 	{.name = "iterations", .type = KP_OPTION_TEXT, .offset = AT(iterations),
 	 .argument = "auto|RANGE",
 	 .help = "Show iterations in detail: how long they take, how long the GPU is busy in them, "

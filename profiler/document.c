@@ -8,6 +8,7 @@
 #include "profiler/clocks.h"
 #include "profiler/fates.h"
 #include "profiler/fields.h"
+#include "profiler/print_fusion.h"
 #include "profiler/traffic.h"
 
 #define EMIT_FIELD(emit, record, RECORD, type, name)                                               \
@@ -339,6 +340,7 @@ enum kp_status kp_document_report(FILE *file, const struct kp_report *report, en
 	emit_gpus(emit, report);
 	emit_processes(emit, report);
 	kp_document_timeline(emit, report);
+	kp_document_fusion(emit, report);
 	emit_ranking(emit, report);
 	kp_emit_list_begin(emit, "findings");
 	for (size_t i = 0; i < report->traffic.finding_count; i++)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "profiler/document.h"
+#include "profiler/print_fusion.h"
 #include "profiler/print_processes.h"
 #include "profiler/roofline.h"
 #include "profiler/text.h"
@@ -32,6 +33,7 @@ struct kp_view kp_view_of(const struct kp_settings *settings, FILE *file)
 		.shares = settings->shares,
 		.roofline = settings->roofline,
 		.gaps = settings->gaps,
+		.fusion = settings->fusion,
 		.iterations = settings->iterations != NULL,
 		.top = settings->top,
 		.width = kp_style_width(file),
@@ -64,6 +66,8 @@ enum kp_status kp_print_report(FILE *file, const struct kp_report *report, enum 
 	case KP_FORMAT_CSV:
 		if (view->iterations)
 			return kp_print_iterations_csv(file, report);
+		if (view->fusion)
+			return kp_print_fusion_csv(file, report);
 		if (view->gaps)
 			return kp_print_gaps_csv(file, report), KP_OK;
 		return view->by == KP_BY_PROCESS ? kp_print_processes_csv(file, report)

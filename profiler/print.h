@@ -17,6 +17,7 @@ struct kp_view {
 	enum kp_names names;
 	bool shares;
 	bool gaps, iterations; /* in detail */
+	bool fusion;           /* list candidates */
 	bool roofline;         /* draw it, below the ranking */
 	uint64_t top;          /* rows at each level; 0: all */
 	size_t width;          /* columns */

@@ -8,6 +8,7 @@
 #include "analyzers/demangle.h"
 #include "profiler/columns.h"
 #include "profiler/print.h"
+#include "profiler/print_fusion.h"
 #include "profiler/print_processes.h"
 #include "profiler/roofline.h"
 #include "profiler/text.h"
@@ -300,6 +301,7 @@ enum kp_status kp_print_text(FILE *file, const struct kp_report *report, const s
 	if (status == KP_OK && report->memop_count > 0)
 		status = print_memops(file, report, view);
 	kp_print_timeline(file, report, view);
+	kp_print_fusion(file, report, view);
 	if (report->advice) {
 		fputc('\n', file);
 		kp_text_wrap(file, report->advice, 0, 0, view->width);

@@ -29,6 +29,7 @@ struct kp_settings {
 	bool shares;            /* show all three shares */
 	bool roofline;          /* draw it */
 	bool gaps;              /* show idle time in detail */
+	bool fusion;            /* list candidates */
 	const char *operators;  /* file of rules; NULL: none */
 	double threshold_pct;   /* of kernel time */
 	uint64_t top;           /* rows at each level; 0: all */

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "analyzers/durations.h"
 #include "analyzers/report.h"
 
 static bool is_share(double value)
@@ -125,6 +126,31 @@ static void check_timeline(const struct kp_report *report)
 		check_iterations(&timeline->iterations[i]);
 }
 
+/* Gains lie between nothing and what a chain takes; chains recur, of kernels that there are. */
+static void check_fusion(const struct kp_report *report)
+{
+	const struct kp_report_fusion *fusion = &report->fusion;
+	uint64_t time_ns = 0;
+
+	REQUIRE(fusion->count <= KP_FUSION_ROWS_MAX);
+	REQUIRE(is_share(fusion->gain_low_pct) && is_share(fusion->gain_high_pct));
+	for (size_t i = 0; i < fusion->count; i++) {
+		const struct kp_fusion_row *row = &fusion->rows[i];
+		double most_ns = (double)row->kernel_ns + (double)row->gap_ns;
+
+		REQUIRE(row->runs >= KP_FUSION_RUNS_LEAST && row->graph_runs <= row->runs);
+		REQUIRE(row->id && row->name && row->member_count);
+		REQUIRE(row->gain.low >= 0 && row->gain.low <= row->gain.high + 1e-3);
+		REQUIRE(row->gain.high <= most_ns * (1 + 1e-9) + 1e-3);
+		REQUIRE(is_share(row->alone_pct) && row->graph_gap_ns <= row->gap_ns);
+		for (size_t k = 0; k < row->member_count; k++)
+			REQUIRE(row->members[k].kernel < report->kernel_count &&
+				row->members[k].step);
+		time_ns = kp_add_saturating(time_ns, row->kernel_ns);
+	}
+	REQUIRE(time_ns <= report->kernel_ns);
+}
+
 /* Read once: that takes longer than a small input. */
 static const struct kp_operators *built_in_rules(void)
 {
@@ -147,6 +173,7 @@ static void check_with(struct kp_reader *reader, uint64_t launches, const char *
 	REQUIRE(kp_report_build(reader, &options, &report) == KP_OK);
 	check_report(report, launches);
 	check_timeline(report);
+	check_fusion(report);
 	kp_report_destroy(report);
 }
 

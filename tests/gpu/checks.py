@@ -17,6 +17,7 @@ from pathlib import Path
 import ceiling_checks
 import compare
 import counter_checks
+import fusion_checks
 import host_checks
 import timeline_checks
 import workload_checks
@@ -627,6 +628,7 @@ CHECKS = [
     Check("traffic-ncu", 900, traffic_ncu([], 0.02), "PyTorch eager: reads = ncu's, 2 % or 0.2 MB"),
     Check("traffic-ncu-graph", 900, traffic_ncu(["--graph"], 0.05), "CUDA graph: the same, by ncu of the eager program, 5 %"),
     *workload_checks.rows(sys.modules[__name__]),
+    *fusion_checks.rows(sys.modules[__name__]),
     Check("overhead", 300, overhead, "cost of a launch and of a graph node"),
 ]
 

@@ -31,8 +31,8 @@ LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 # All that changes a report: sets that together name every option of «kprof report» but --output,
 # --color and --operators. The last set must leave the document as it is.
 REPORTS = [(), ("--threshold", "0", "--iterations", "token"),
-           ("--by", "process", "--shares", "--gaps", "--roofline", "--names", "mangled", "--top",
-            "1", "--iterations", "auto")]
+           ("--by", "process", "--shares", "--gaps", "--fusion", "--roofline", "--names", "mangled",
+            "--top", "1", "--iterations", "auto")]
 FLEET = ("--gpus", "1000", "--gpu-price", "30000", "--gpu-hour", "2.5", "--kwh-price", "0.2",
          "--gpu-watts", "700", "--engineer-weeks", "6", "--engineer-week", "5000", "--currency",
          "EUR", "--tokens-per-s", "1000000", "--requests-per-s", "100")

@@ -1,0 +1,244 @@
+/* Reading rules about chains, and matching them; see fusion_rules.h. */
+#include "analyzers/fusion_rules.h"
+
+#include <string.h>
+
+static const char *const confidence_names[] = {
+#define NAME_ROW(NAME, name) name,
+	KP_FUSION_CONFIDENCES(NAME_ROW)
+#undef NAME_ROW
+};
+
+static const char *const flow_names[] = {
+#define NAME_ROW(NAME, name) name,
+	KP_FUSION_FLOWS(NAME_ROW)
+#undef NAME_ROW
+};
+
+#define CONFIDENCES (sizeof(confidence_names) / sizeof(confidence_names[0]))
+
+const char *kp_fusion_flow_name(enum kp_fusion_flow flow)
+{
+	return flow_names[flow];
+}
+
+const char *kp_fusion_confidence_name(enum kp_fusion_confidence confidence)
+{
+	return confidence_names[confidence];
+}
+
+/* ---- reading ---- */
+
+static bool is_known(const struct kp_operators *operators, const char *word)
+{
+	const struct kp_rule_list *steps = &operators->lists[KP_RULE_STEP];
+
+	for (size_t i = 0; i < steps->count; i++)
+		if (strcmp(steps->rules[i].text, word) == 0)
+			return true;
+	for (size_t i = 0; i < operators->operator_count; i++)
+		if (strcmp(operators->operators[i].name, word) == 0)
+			return true;
+	return false;
+}
+
+/* The alternatives of an element, which are cut out of `text`. */
+static enum kp_status read_words(struct kp_rules_yaml *yaml, const yaml_node_t *node,
+				 const struct kp_operators *operators, char *text,
+				 struct kp_pattern_list *out)
+{
+	size_t count = 1;
+
+	for (const char *at = text; *at; at++)
+		count += *at == '|';
+	out->items = kp_arena_alloc(yaml->arena, count * sizeof(*out->items));
+	if (!out->items)
+		return KP_NO_MEMORY;
+	for (out->count = 0; out->count < count; out->count++) {
+		size_t length = strcspn(text, "|");
+
+		text[length] = '\0';
+		if (!is_known(operators, text))
+			return kp_rules_yaml_fail(yaml, node,
+						  "«%s» is neither a step nor an operator", text);
+		out->items[out->count] = text;
+		text += length + 1;
+	}
+	return KP_OK;
+}
+
+/* «word», «word|word», «(word)», each followed by ?, * or + or nothing. */
+static enum kp_status read_element(struct kp_rules_yaml *yaml, int number,
+				   const struct kp_operators *operators,
+				   struct kp_fusion_rule *rule)
+{
+	const yaml_node_t *node = yaml_document_get_node(&yaml->document, number);
+	uint32_t bit = 1U << rule->element_count;
+	const char *text = NULL;
+	enum kp_status status = kp_rules_yaml_text(yaml, number, &text);
+	size_t length;
+	char *inner;
+
+	if (status != KP_OK)
+		return status;
+	length = strlen(text);
+	if (strchr("?*+", text[length - 1])) {
+		rule->optional |= text[length - 1] != '+' ? bit : 0;
+		rule->repeated |= text[length - 1] != '?' ? bit : 0;
+		length--;
+	}
+	if (length > 1 && text[0] == '(' && text[length - 1] == ')') {
+		rule->stays |= bit;
+		text++;
+		length -= 2;
+	}
+	inner = kp_arena_copy(yaml->arena, text, length);
+	if (!inner)
+		return KP_NO_MEMORY;
+	return read_words(yaml, node, operators, inner, &rule->elements[rule->element_count++]);
+}
+
+static enum kp_status read_elements(struct kp_rules_yaml *yaml, int number,
+				    const struct kp_operators *operators,
+				    struct kp_fusion_rule *rule)
+{
+	const yaml_node_t *list = kp_rules_yaml_list(yaml, number);
+	size_t count = list ? kp_rules_yaml_count(list) : 0;
+	enum kp_status status = KP_OK;
+	uint32_t all;
+
+	if (count < 2 || count > KP_FUSION_ELEMENTS_MAX)
+		return kp_rules_yaml_fail(yaml, yaml_document_get_node(&yaml->document, number),
+					  "«chain» is a list of 2 to %d elements",
+					  KP_FUSION_ELEMENTS_MAX);
+	for (size_t i = 0; status == KP_OK && i < count; i++)
+		status = read_element(yaml, list->data.sequence.items.start[i], operators, rule);
+	all = (1U << count) - 1;
+	if (status == KP_OK && ((rule->optional | rule->stays) & all) == all)
+		return kp_rules_yaml_fail(yaml, list, "nothing of the chain must be there");
+	return status;
+}
+
+static enum kp_status read_confidence(struct kp_rules_yaml *yaml, int number,
+				      enum kp_fusion_confidence *out)
+{
+	const char *text = NULL;
+	enum kp_status status = kp_rules_yaml_text(yaml, number, &text);
+
+	for (unsigned i = 0; status == KP_OK && i < CONFIDENCES; i++)
+		if (strcmp(confidence_names[i], text) == 0) {
+			*out = (enum kp_fusion_confidence)i;
+			return KP_OK;
+		}
+	return status != KP_OK
+		       ? status
+		       : kp_rules_yaml_fail(yaml, yaml_document_get_node(&yaml->document, number),
+					    "«confidence» is low, medium or high");
+}
+
+static enum kp_status read_flag(struct kp_rules_yaml *yaml, int number, bool *out)
+{
+	const char *text = NULL;
+	enum kp_status status = kp_rules_yaml_text(yaml, number, &text);
+
+	if (status != KP_OK)
+		return status;
+	*out = strcmp(text, "true") == 0;
+	if (!*out && strcmp(text, "false") != 0)
+		return kp_rules_yaml_fail(yaml, yaml_document_get_node(&yaml->document, number),
+					  "neither true nor false");
+	return KP_OK;
+}
+
+static enum kp_status read_rule(struct kp_rules_yaml *yaml, int number,
+				const struct kp_operators *operators, struct kp_fusion_rule *rule)
+{
+	static const struct kp_rules_key keys[] = {
+		{"name", true},     {"about", true},     {"chain", true},      {"confidence", true},
+		{"builtin", false}, {"absorbed", false}, {"same_grid", false}, {0}};
+	int values[7];
+	enum kp_status status =
+		kp_rules_yaml_values(yaml, number, "a rule about fusion", keys, values);
+
+	if (status == KP_OK)
+		status = kp_rules_yaml_text(yaml, values[0], &rule->name);
+	if (status == KP_OK)
+		status = kp_rules_yaml_text(yaml, values[1], &rule->about);
+	if (status == KP_OK)
+		status = read_elements(yaml, values[2], operators, rule);
+	if (status == KP_OK)
+		status = read_confidence(yaml, values[3], &rule->confidence);
+	if (status == KP_OK && values[4])
+		status = kp_rules_yaml_text(yaml, values[4], &rule->builtin);
+	if (status == KP_OK && values[5])
+		status = read_flag(yaml, values[5], &rule->absorbed);
+	if (status == KP_OK && values[6])
+		status = read_flag(yaml, values[6], &rule->same_grid);
+	return status;
+}
+
+enum kp_status kp_fusion_rules_read(struct kp_rules_yaml *yaml, const yaml_node_t *list,
+				    struct kp_operators *out)
+{
+	size_t count = kp_rules_yaml_count(list), old = out->fusion_count;
+	enum kp_status status = KP_OK;
+	struct kp_fusion_rule *joined;
+
+	if (count > KP_FUSION_RULES_MAX - old)
+		return kp_rules_yaml_fail(yaml, list, "more than %d rules about fusion",
+					  KP_FUSION_RULES_MAX);
+	joined = kp_arena_alloc(out->arena, (count + old + 1) * sizeof(*joined));
+	if (!joined)
+		return KP_NO_MEMORY;
+	for (size_t i = 0; status == KP_OK && i < count; i++)
+		status = read_rule(yaml, list->data.sequence.items.start[i], out, &joined[i]);
+	if (status != KP_OK)
+		return status;
+	if (old)
+		memcpy(joined + count, out->fusions, old * sizeof(*joined));
+	out->fusions = joined;
+	out->fusion_count = count + old;
+	return KP_OK;
+}
+
+/* ---- matching ---- */
+
+/* What may come next, where elements that may be absent are. */
+static uint32_t skip_optional(const struct kp_fusion_rule *rule, uint32_t next)
+{
+	uint32_t before;
+
+	do {
+		before = next;
+		next |= (next & rule->optional) << 1;
+	} while (next != before);
+	return next;
+}
+
+size_t kp_fusion_rule_match(const struct kp_fusion_rule *rule, const uint32_t *elements,
+			    const struct kp_fusion_strip *strip, uint64_t *members, bool *open)
+{
+	uint32_t end = 1U << rule->element_count, next = skip_optional(rule, 1);
+	uint64_t seen = 0;
+	size_t longest = 0;
+
+	*members = 0;
+	*open = false;
+	for (size_t i = 0; i < strip->count; i++) {
+		uint32_t fits = next & elements[strip->words[i]];
+
+		if (strip->used >> i & 1)
+			fits &= rule->stays;
+		if (!fits)
+			return longest;
+		next = skip_optional(rule, fits << 1 | (fits & rule->repeated));
+		if (fits & ~rule->stays)
+			seen |= 1ULL << i;
+		if (next & end) {
+			longest = i + 1;
+			*members = seen;
+		}
+	}
+	*open = (next & ~end) != 0;
+	return longest;
+}

@@ -1,0 +1,114 @@
+/* Fusion candidates of a report: from the timeline's activities to chains; see fusion.h. */
+#include "analyzers/report_fusion.h"
+
+#include <stdlib.h>
+
+#include "analyzers/fusion_build.h"
+
+struct kp_build_fusion {
+	struct kp_fusion_finder *finder;
+	uint16_t *words; /* of each kp_build_name */
+};
+
+enum kp_status kp_build_fusion_begin(struct kp_builder *builder)
+{
+	struct kp_build_fusion *fusion;
+	enum kp_status status;
+
+	if (!builder->timeline)
+		return KP_OK;
+	fusion = calloc(1, sizeof(*fusion));
+	builder->fusion = fusion;
+	if (!fusion)
+		return KP_NO_MEMORY;
+	status = kp_fusion_finder_create(builder->operators, &fusion->finder);
+	if (status != KP_OK)
+		return status;
+	fusion->words = malloc((builder->name_count + 1) * sizeof(*fusion->words));
+	if (!fusion->words)
+		return KP_NO_MEMORY;
+	for (size_t i = 0; i < builder->name_count; i++)
+		fusion->words[i] = kp_fusion_finder_word(fusion->finder, &builder->names[i].label);
+	return KP_OK;
+}
+
+void kp_build_fusion_end(struct kp_builder *builder)
+{
+	if (!builder->fusion)
+		return;
+	kp_fusion_finder_destroy(builder->fusion->finder);
+	free(builder->fusion->words);
+	free(builder->fusion);
+}
+
+enum kp_status kp_build_fusion_see(struct kp_builder *builder, const struct kp_activity *item)
+{
+	const struct kp_build_fusion *fusion = builder->fusion;
+	uint32_t process = builder->uses[item->use].process;
+	struct kp_fusion_launch launch = {
+		.start_ns = item->start_ns,
+		.end_ns = item->end_ns,
+		.row = item->row,
+		.correlation = item->correlation,
+		.graph = item->graph,
+	};
+
+	if (item->lane == KP_ACTIVITY_NO_LANE)
+		return KP_OK;
+	if (item->kind != KP_ACTIVITY_KERNEL)
+		return kp_fusion_finder_break(fusion->finder, item->lane);
+	launch.config = &kp_reader_process(builder->reader, process)->configs[item->config];
+	launch.word = fusion->words[builder->processes[process].names[item->config]];
+	return kp_fusion_finder_launch(fusion->finder, item->lane, &launch);
+}
+
+/* The place of each row among the report's kernels; NULL without memory. */
+static size_t *place_rows(const struct kp_builder *builder)
+{
+	const struct kp_report *report = builder->report;
+	size_t *places = calloc(builder->row_count + 1, sizeof(*places));
+	struct kp_intern keys = {0};
+	bool failed = !places;
+
+	/* The full name is one text for all rows of a kernel: its address tells kernels apart. */
+	for (size_t i = 0; !failed && i < report->kernel_count; i++) {
+		const uintptr_t key[2] = {(uintptr_t)report->kernels[i].full,
+					  report->kernels[i].label_source};
+		uint32_t number = 0;
+
+		failed = kp_intern_put(&keys, key, sizeof(key), &number, NULL) != KP_OK;
+	}
+	for (size_t i = 0; !failed && i < builder->row_count; i++) {
+		const uintptr_t key[2] = {(uintptr_t)builder->rows[i].full,
+					  builder->rows[i].label.source};
+		uint32_t number = 0;
+
+		kp_intern_find(&keys, key, sizeof(key), &number);
+		places[i] = number;
+	}
+	kp_intern_fini(&keys);
+	if (failed) {
+		free(places);
+		return NULL;
+	}
+	return places;
+}
+
+enum kp_status kp_build_fusion_put(struct kp_builder *builder)
+{
+	enum kp_status status;
+	size_t *places;
+
+	if (!builder->fusion)
+		return KP_OK;
+	status = kp_fusion_finder_end(builder->fusion->finder);
+	if (status != KP_OK)
+		return status;
+	places = place_rows(builder);
+	if (!places)
+		return KP_NO_MEMORY;
+	status =
+		kp_fusion_put(builder->fusion->finder, builder->operators, places, builder->report);
+	free(places);
+	return status;
+}

@@ -1,0 +1,194 @@
+/* Rules about chains: how they are read, and what they match. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analyzers/fusion_rules.h"
+
+/* Steps are single letters; so are words: a is 0. */
+static const char steps_yaml[] = "steps:\n"
+				 "  - {step: a, inputs: 1, function: [ka]}\n"
+				 "  - {step: b, inputs: 2, function: [kb]}\n"
+				 "  - {step: c, function: [kc]}\n"
+				 "  - {step: d, function: [kd]}\n";
+
+static struct kp_operators *load(const char *fusion)
+{
+	struct kp_operators *operators = NULL;
+	struct kp_rules_error error;
+	char yaml[2048];
+
+	snprintf(yaml, sizeof(yaml), "%sfusions:\n%s", steps_yaml, fusion);
+	assert_int_equal(kp_operators_create(yaml, strlen(yaml), &operators, &error), KP_OK);
+	return operators;
+}
+
+/* How many of the letters the first rule takes, and in *members which. */
+static size_t match(const char *chain, const char *letters, uint64_t used, const char *members,
+		    bool *open)
+{
+	char yaml[512];
+	struct kp_operators *operators;
+	uint16_t words[64];
+	uint32_t elements[4] = {0};
+	struct kp_fusion_strip strip = {words, strlen(letters), used};
+	uint64_t seen, expected = 0;
+	size_t length;
+
+	snprintf(yaml, sizeof(yaml), "  - {name: n, about: x, confidence: low, chain: [%s]}\n",
+		 chain);
+	operators = load(yaml);
+	for (size_t i = 0; i < operators->fusions[0].element_count; i++)
+		for (size_t k = 0; k < operators->fusions[0].elements[i].count; k++)
+			elements[operators->fusions[0].elements[i].items[k][0] - 'a'] |= 1U << i;
+	for (size_t i = 0; i < strip.count; i++) {
+		words[i] = (uint16_t)(letters[i] - 'a');
+		expected |= members[i] == '1' ? 1ULL << i : 0;
+	}
+	length = kp_fusion_rule_match(&operators->fusions[0], elements, &strip, &seen, open);
+	assert_int_equal(seen, expected);
+	kp_operators_destroy(operators);
+	return length;
+}
+
+static void test_fusion_rules_match_in_order(void **state)
+{
+	bool open;
+
+	(void)state;
+	assert_int_equal(match("a, b", "abc", 0, "110", &open), 2);
+	assert_false(open);
+	assert_int_equal(match("a, b", "acb", 0, "000", &open), 0);
+	assert_int_equal(match("a, b", "a", 0, "0", &open), 0);
+	assert_true(open);
+	assert_int_equal(match("a|b, c", "bc", 0, "11", &open), 2);
+}
+
+static void test_fusion_rules_take_the_longest(void **state)
+{
+	bool open;
+
+	(void)state;
+	assert_int_equal(match("a, \"b?\", c", "acb", 0, "110", &open), 2);
+	assert_int_equal(match("a, \"b?\", c", "abc", 0, "111", &open), 3);
+	assert_int_equal(match("a, \"b*\", \"a?\"", "abba", 0, "1111", &open), 4);
+	assert_int_equal(match("a, \"b+\"", "abbc", 0, "1110", &open), 3);
+	assert_int_equal(match("a, \"b+\"", "acb", 0, "000", &open), 0);
+	/* Both elements can take the second launch: the way that goes on counts. */
+	assert_int_equal(match("\"a*\", a, b", "aaab", 0, "1111", &open), 4);
+	/* What may go on behind the last launch is said, though it is a chain already. */
+	assert_int_equal(match("a, \"b+\"", "abb", 0, "111", &open), 3);
+	assert_true(open);
+	assert_int_equal(match("a, b", "ab", 0, "11", &open), 2);
+	assert_false(open);
+}
+
+static void test_fusion_rules_let_launches_stay(void **state)
+{
+	bool open;
+
+	(void)state;
+	assert_int_equal(match("a, \"(c|d)*\", b", "acdb", 0, "1001", &open), 4);
+	assert_int_equal(match("a, \"(c|d)*\", b", "ab", 0, "11", &open), 2);
+	assert_int_equal(match("\"(c)\", a, \"(c)\"", "cac", 0, "010", &open), 3);
+	/* Launches of another chain are there only to stay. */
+	assert_int_equal(match("a, \"(c)*\", b", "acb", 2, "101", &open), 3);
+	assert_int_equal(match("a, c, b", "acb", 2, "000", &open), 0);
+}
+
+static void test_fusion_rules_bad_ones_name_their_line(void **state)
+{
+	static const struct {
+		const char *yaml, *says;
+	} bad[] = {
+		{"  - {name: n, about: x, confidence: low, chain: [a]}", "2 to 31"},
+		{"  - {name: n, about: x, confidence: low, chain: a}", "2 to 31"},
+		{"  - {name: n, about: x, confidence: low, chain: [a, q]}", "«q»"},
+		{"  - {name: n, about: x, confidence: low, chain: [a, \"b|\"]}", "neither a step"},
+		{"  - {name: n, about: x, confidence: low, chain: [a, \"?\"]}", "neither a step"},
+		{"  - {name: n, about: x, confidence: sure, chain: [a, b]}", "confidence"},
+		{"  - {name: n, confidence: low, chain: [a, b]}", "about"},
+		{"  - {name: n, about: x, confidence: low, chain: [a, b], absorbed: 1}", "true"},
+		{"  - {name: n, about: x, confidence: low, chain: [\"a?\", \"(b)\"]}",
+		 "must be there"},
+		{"  - {name: n, about: x, confidence: low, chain: [a, b], steps: 3}", "steps"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct kp_operators *operators = NULL;
+		struct kp_rules_error error;
+		char yaml[1024];
+
+		snprintf(yaml, sizeof(yaml), "%sfusions:\n%s\n", steps_yaml, bad[i].yaml);
+		assert_int_equal(kp_operators_create(yaml, strlen(yaml), &operators, &error),
+				 KP_INVALID);
+		assert_int_equal(error.line, 7);
+		assert_non_null(strstr(error.text, bad[i].says));
+	}
+}
+
+static void test_fusion_rules_bad_steps_are_refused(void **state)
+{
+	static const char *const bad[] = {
+		"steps:\n  - {step: a, inputs: 0, function: [k]}\n",
+		"steps:\n  - {step: a, inputs: 12, function: [k]}\n",
+		"steps:\n  - {inputs: 1, function: [k]}\n",
+		"steps:\n  - {step: a, inputs: 1}\n",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct kp_operators *operators = NULL;
+		struct kp_rules_error error;
+
+		assert_int_equal(kp_operators_create(bad[i], strlen(bad[i]), &operators, &error),
+				 KP_INVALID);
+		assert_int_equal(error.line, 2);
+	}
+}
+
+/* A file of one's own comes first, and its words may be those of the built-in rules. */
+static void test_fusion_rules_of_users_come_first(void **state)
+{
+	static const char yaml[] =
+		"steps:\n  - {step: spin, inputs: 1, function: [spin_kernel]}\n"
+		"fusions:\n"
+		"  - {name: spun, about: ours, confidence: high, chain: [spin, mul, softmax]}\n";
+	struct kp_operators *operators;
+	struct kp_rules_error error;
+	struct kp_label label;
+
+	(void)state;
+	assert_int_equal(kp_operators_builtin(&operators), KP_OK);
+	assert_string_not_equal(operators->fusions[0].name, "spun");
+	assert_int_equal(kp_operators_add(operators, yaml, strlen(yaml), &error), KP_OK);
+	assert_string_equal(operators->fusions[0].name, "spun");
+	assert_int_equal(kp_operators_match(operators, "spin_kernel", &label), KP_OK);
+	assert_string_equal(label.step, "spin");
+	assert_int_equal(label.inputs, 1);
+	assert_int_equal(kp_operators_match(operators, "mul_kernel", &label), KP_OK);
+	assert_string_equal(label.step, "mul");
+	assert_int_equal(kp_operators_match(operators, "nobody_knows", &label), KP_OK);
+	assert_null(label.step);
+	kp_operators_destroy(operators);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_fusion_rules_match_in_order),
+		cmocka_unit_test(test_fusion_rules_take_the_longest),
+		cmocka_unit_test(test_fusion_rules_let_launches_stay),
+		cmocka_unit_test(test_fusion_rules_bad_ones_name_their_line),
+		cmocka_unit_test(test_fusion_rules_bad_steps_are_refused),
+		cmocka_unit_test(test_fusion_rules_of_users_come_first),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
