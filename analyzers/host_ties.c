@@ -96,6 +96,15 @@ struct kp_ties *kp_ties_create(const struct kp_process *process)
 	return ties;
 }
 
+struct kp_ties *kp_ties_create_whole(const struct kp_process *process)
+{
+	struct kp_ties *ties = kp_ties_create(process);
+
+	if (ties)
+		ties->whole = ties->sound = true;
+	return ties;
+}
+
 void kp_ties_distrust(struct kp_ties *ties)
 {
 	ties->whole = ties->sound = false;
@@ -148,6 +157,7 @@ enum kp_status kp_ties_add_launch(struct kp_ties *ties, const struct kp_launch *
 		return KP_NO_MEMORY;
 	ties->records[ties->record_count++] = (struct kp_tie_record){
 		.start_ns = valid ? launch->start_ns : 0,
+		.end_ns = valid ? launch->end_ns : 0,
 		.config = &ties->process->configs[launch->config],
 		.correlation = launch->correlation,
 		.row = row,

@@ -28,7 +28,7 @@ struct kp_ties;
 
 /* One kernel record. */
 struct kp_tie_record {
-	uint64_t start_ns;                     /* 0: unknown */
+	uint64_t start_ns, end_ns;             /* 0: unknown */
 	const struct kp_launch_config *config; /* borrowed */
 	uint32_t correlation;
 	uint32_t row; /* the caller's */
@@ -50,6 +50,9 @@ struct kp_tie_visitor {
  * is missing follows from its counts.
  */
 struct kp_ties *kp_ties_create(const struct kp_process *process);
+/* The same for calls that are known to be all there are, in order, with all their records but
+ * perhaps the last. */
+struct kp_ties *kp_ties_create_whole(const struct kp_process *process);
 void kp_ties_destroy(struct kp_ties *ties);
 /* From here on calls may be missing, whatever the counts say: a part of the trace is unreadable. */
 void kp_ties_distrust(struct kp_ties *ties);

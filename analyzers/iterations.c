@@ -1,6 +1,10 @@
 /* Iterations; see iterations.h. */
 #include "analyzers/iterations.h"
 
+#include <stdlib.h>
+
+#include "trace/vector.h"
+
 static uint64_t span_between(uint64_t from, uint64_t to)
 {
 	return to > from ? to - from : 0;
@@ -22,6 +26,62 @@ void kp_iterations_gap(struct kp_iterations *iterations, const struct kp_gap *ga
 		return;
 	iterations->longest_gap_ns = length_ns;
 	iterations->longest_gap_cause = gap->memory_ns * 2 > length_ns ? KP_GAP_MEMORY : gap->cause;
+}
+
+/* ---- what each kernel took ---- */
+
+enum kp_status kp_iterations_watch(struct kp_iterations *iterations, const double *usual_ns,
+				   size_t symbols)
+{
+	iterations->kernels_taken.place = calloc(symbols + 1, sizeof(uint32_t));
+	if (!iterations->kernels_taken.place)
+		return KP_NO_MEMORY;
+	iterations->kernels_taken.usual_ns = usual_ns;
+	return KP_OK;
+}
+
+void kp_iterations_fini(struct kp_iterations *iterations)
+{
+	free(iterations->kernels_taken.place);
+	free(iterations->kernels_taken.taken);
+}
+
+enum kp_status kp_iterations_kernel(struct kp_iterations *iterations, uint32_t symbol,
+				    uint64_t duration_ns)
+{
+	struct kp_iteration_kernels *kernels = &iterations->kernels_taken;
+	uint32_t *place;
+
+	if (!iterations->open || !kernels->usual_ns)
+		return KP_OK;
+	place = &kernels->place[symbol];
+	if (!*place) {
+		if (!kp_vector_grow((void **)&kernels->taken, kernels->count, &kernels->capacity,
+				    sizeof(*kernels->taken)))
+			return KP_NO_MEMORY;
+		kernels->taken[kernels->count++] = (struct kp_iteration_kernel){0, symbol};
+		*place = (uint32_t)kernels->count;
+	}
+	kernels->taken[*place - 1].total_ns += duration_ns;
+	return KP_OK;
+}
+
+/* The kernel that took most more than usual; forgets what was taken. */
+static void take_kernels(struct kp_iterations *iterations, struct kp_iteration *iteration)
+{
+	struct kp_iteration_kernels *kernels = &iterations->kernels_taken;
+
+	for (size_t i = 0; i < kernels->count; i++) {
+		uint32_t symbol = kernels->taken[i].symbol;
+		double more_ns = (double)kernels->taken[i].total_ns - kernels->usual_ns[symbol];
+
+		kernels->place[symbol] = 0;
+		if (more_ns < 1 || more_ns <= (double)iteration->kernel_more_ns)
+			continue;
+		iteration->kernel = symbol;
+		iteration->kernel_more_ns = (uint64_t)more_ns;
+	}
+	kernels->count = 0;
 }
 
 static void keep_if_long(struct kp_iterations *iterations, const struct kp_iteration *iteration)
@@ -87,6 +147,7 @@ enum kp_status kp_iterations_end(struct kp_iterations *iterations,
 	if (!iterations->open)
 		return KP_OK;
 	iterations->open = false;
+	take_kernels(iterations, &iteration);
 	if (!is_regular(iterations, iteration.kernels)) {
 		iterations->irregular++;
 		return KP_OK;
@@ -111,7 +172,10 @@ static struct kp_spread spread_of(const struct kp_duration_tally *tally)
 		.mean = result.mean_ns,
 		.median = result.median_ns,
 		.p5 = kp_durations_quantile(tally, 0.05),
+		.p90 = kp_durations_quantile(tally, 0.90),
 		.p95 = kp_durations_quantile(tally, 0.95),
+		.p99 = kp_durations_quantile(tally, 0.99),
+		.cv = result.mean_ns > 0 ? result.stddev_ns / result.mean_ns : 0,
 	};
 }
 
@@ -144,6 +208,8 @@ static void put_outliers(const struct kp_iterations *iterations, struct kp_itera
 			.kernels = from->kernels,
 			.longest_gap_ns = from->longest_gap_ns,
 			.longest_gap_cause = from->longest_gap_cause,
+			.kernel_more_ns = from->kernel_more_ns,
+			.kernel_symbol = from->kernel,
 		};
 	}
 }

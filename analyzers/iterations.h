@@ -26,6 +26,19 @@ struct kp_iteration {
 	uint64_t eager_gaps, eager_ns, launch_gaps, launch_ns;
 	uint64_t longest_gap_ns;
 	enum kp_gap_cause longest_gap_cause;
+	uint32_t kernel;         /* symbol of the one that took most more than usual */
+	uint64_t kernel_more_ns; /* 0: none did */
+};
+
+/* What each kernel took in the open iteration. */
+struct kp_iteration_kernels {
+	const double *usual_ns; /* by symbol: in an iteration, on average; borrowed */
+	uint32_t *place;        /* by symbol: in `taken`, plus one; 0: not in it */
+	struct kp_iteration_kernel {
+		uint64_t total_ns;
+		uint32_t symbol;
+	} * taken;
+	size_t count, capacity;
 };
 
 struct kp_iterations {
@@ -35,6 +48,7 @@ struct kp_iterations {
 	struct kp_iteration_mark begin;
 	uint64_t longest_gap_ns;
 	enum kp_gap_cause longest_gap_cause;
+	struct kp_iteration_kernels kernels_taken; /* usual_ns NULL: not looked at */
 	uint64_t found, irregular;
 	struct kp_duration_tally all_walls; /* warm-up included */
 	struct kp_iteration early[KP_WARMUP_MAX];
@@ -50,6 +64,16 @@ void kp_iterations_begin(struct kp_iterations *iterations, const struct kp_itera
 /* Ends it, if one is open. Errors: KP_NO_MEMORY. */
 enum kp_status kp_iterations_end(struct kp_iterations *iterations,
 				 const struct kp_iteration_mark *mark);
+/*
+ * Looks at what each kernel takes, too. The usual times, one a symbol, are borrowed; fini ends it.
+ * Errors: KP_NO_MEMORY.
+ */
+enum kp_status kp_iterations_watch(struct kp_iterations *iterations, const double *usual_ns,
+				   size_t symbols);
+void kp_iterations_fini(struct kp_iterations *iterations);
+/* A kernel in the open one, of a symbol that there was then. Errors: KP_NO_MEMORY. */
+enum kp_status kp_iterations_kernel(struct kp_iterations *iterations, uint32_t symbol,
+				    uint64_t duration_ns);
 /* A gap in the open one. */
 void kp_iterations_gap(struct kp_iterations *iterations, const struct kp_gap *gap);
 

@@ -7,6 +7,7 @@
 #include "analyzers/report_counters.h"
 #include "analyzers/report_fusion.h"
 #include "analyzers/report_host_build.h"
+#include "analyzers/report_ranges.h"
 #include "analyzers/report_timeline.h"
 
 int kp_build_order(uint64_t a, uint64_t b)
@@ -73,6 +74,8 @@ static enum kp_status builder_init(struct kp_builder *builder, struct kp_reader 
 		status = kp_build_timeline_begin(builder);
 	if (status == KP_OK)
 		status = kp_build_fusion_begin(builder);
+	if (status == KP_OK)
+		status = kp_build_ranges_begin(builder);
 	return status == KP_OK ? kp_build_host_begin(builder) : status;
 }
 
@@ -89,6 +92,7 @@ static void builder_fini(struct kp_builder *builder)
 	}
 	kp_build_fusion_end(builder);
 	kp_build_timeline_end(builder);
+	kp_build_ranges_end(builder);
 	kp_build_uses_fini(builder);
 	kp_build_windows_end(builder);
 	kp_build_host_end(builder);
@@ -124,7 +128,8 @@ static enum kp_status read_all(struct kp_builder *builder)
 	status = kp_build_timeline_flush(builder);
 	if (status != KP_OK)
 		return status;
-	return kp_build_host_finish(builder);
+	status = kp_build_host_finish(builder);
+	return status == KP_OK ? kp_build_ranges_settle(builder, UINT64_MAX) : status;
 }
 
 enum kp_status kp_report_build(struct kp_reader *reader, const struct kp_report_options *options,
@@ -149,6 +154,8 @@ enum kp_status kp_report_build(struct kp_reader *reader, const struct kp_report_
 		status = kp_build_fusion_put(&builder);
 	if (status == KP_OK)
 		status = kp_build_timeline_put(&builder);
+	if (status == KP_OK)
+		status = kp_build_ranges_put(&builder);
 	if (status == KP_OK) {
 		builder.report->advice = kp_build_advice(builder.report);
 		status = builder.report->advice ? KP_OK : KP_NO_MEMORY;

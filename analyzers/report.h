@@ -30,6 +30,7 @@
 #include "analyzers/clocks.h"
 #include "analyzers/fusion.h"
 #include "analyzers/operators.h"
+#include "analyzers/ranges.h"
 #include "analyzers/report_counts.h"
 #include "analyzers/report_host.h"
 #include "analyzers/report_kernels.h"
@@ -62,6 +63,7 @@ struct kp_gpu_row {
 struct kp_report_options {
 	double threshold_pct; /* of kernel time; rows above it are marked. 30 by default */
 	bool busy_shares;     /* compute busy_pct and span_pct of the rows; else they are 0 */
+	bool ranges;          /* find out what NVTX ranges own; else NULL */
 	bool timeline;        /* compute the timeline and exclusive times; else NULL and 0 */
 	bool process_times;   /* compute busy_ns of the processes; else they are 0 */
 	const struct kp_ceilings_finder *ceilings; /* who knows more of GPUs; NULL: nobody;
@@ -94,9 +96,10 @@ struct kp_report {
 	size_t gpu_count;
 	const struct kp_process_row *processes;
 	size_t process_count;
-	const struct kp_timeline *timeline; /* NULL: not asked for */
-	uint64_t range_count;               /* NVTX ranges in the trace */
-	const char *advice;                 /* one sentence that a person can act on */
+	const struct kp_timeline *timeline;    /* NULL: not asked for */
+	uint64_t range_count;                  /* NVTX ranges in the trace */
+	const struct kp_report_ranges *ranges; /* NULL: there are none, or not asked for */
+	const char *advice;                    /* one sentence that a person can act on */
 	struct kp_arena *arena;
 };
 

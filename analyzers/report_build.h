@@ -77,6 +77,7 @@ struct kp_builder {
 	struct kp_build_host *host;         /* NULL: no process has calls */
 	struct kp_build_timeline *timeline; /* NULL: not asked for */
 	struct kp_build_fusion *fusion;     /* the same */
+	struct kp_build_ranges *ranges;     /* NULL: no process has ranges, or not asked for */
 	uint64_t memop_bytes[KP_MEMOP_KIND_COUNT], memop_calls[KP_MEMOP_KIND_COUNT];
 	bool counted;              /* hardware counters were sampled */
 	size_t *traffic_operators; /* in the rules, of each row */

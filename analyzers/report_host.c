@@ -9,6 +9,7 @@
 
 #include "analyzers/host_ties.h"
 #include "analyzers/report_host_build.h"
+#include "analyzers/report_ranges.h"
 #include "analyzers/report_timeline.h"
 #include "trace/vector.h"
 
@@ -217,6 +218,9 @@ static enum kp_status tied(void *context, const struct kp_tie_record *record,
 
 	if (!row)
 		return KP_NO_MEMORY;
+	status = kp_build_ranges_tied(visit->builder, visit->process, record, call);
+	if (status != KP_OK)
+		return status;
 	if (!call) {
 		totals->kernels_untied++;
 		return KP_OK;

@@ -1,6 +1,7 @@
 /* Reading a trace into the builder's accumulators; see report_build.h. */
 #include "analyzers/report_build.h"
 #include "analyzers/report_host_build.h"
+#include "analyzers/report_ranges.h"
 #include "analyzers/report_timeline.h"
 
 #include <stdlib.h>
@@ -74,6 +75,9 @@ static enum kp_status read_launch(struct kp_builder *builder, const struct kp_pr
 	if (status != KP_OK)
 		return status;
 	status = kp_build_host_launch(builder, process, slot->row_plus_one - 1, launch);
+	if (status != KP_OK)
+		return status;
+	status = kp_build_ranges_launch(builder, process, slot->row_plus_one - 1, launch);
 	if (status != KP_OK)
 		return status;
 	slot->calls++;
@@ -153,6 +157,10 @@ enum kp_status kp_build_event(struct kp_builder *builder, const struct kp_event 
 		break;
 	case KP_EVENT_RANGES:
 		builder->report->range_count += event->count;
+		status = kp_build_ranges_event(builder, event);
+		break;
+	case KP_EVENT_RUNS:
+		status = kp_build_ranges_event(builder, event);
 		break;
 	case KP_EVENT_SAMPLES:
 		status = kp_build_counters_samples(builder, event);
@@ -168,5 +176,9 @@ enum kp_status kp_build_event(struct kp_builder *builder, const struct kp_event 
 	/* Gaps before what is tied to calls, for calls say what gaps are. */
 	if (status == KP_OK)
 		status = kp_build_timeline_event(builder, event);
-	return status == KP_OK ? kp_build_host_settle(builder, event->watermark_ns) : status;
+	if (status == KP_OK)
+		status = kp_build_host_settle(builder, event->watermark_ns);
+	if (status == KP_OK && event->watermark_ns != UINT64_MAX)
+		status = kp_build_ranges_settle(builder, event->watermark_ns);
+	return status;
 }

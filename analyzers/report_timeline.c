@@ -73,6 +73,8 @@ void kp_build_timeline_end(struct kp_builder *builder)
 		free(line->gpus[i].verdicts.causes);
 	}
 	for (size_t i = 0; i < line->use_count; i++) {
+		if (line->uses[i].iterations)
+			kp_iterations_fini(line->uses[i].iterations);
 		free(line->uses[i].iterations);
 		kp_gap_calls_fini(&line->uses[i].calls);
 	}
@@ -80,6 +82,8 @@ void kp_build_timeline_end(struct kp_builder *builder)
 	free(line->gpus);
 	free(line->uses);
 	free(line->symbols);
+	free(line->usual_ns);
+	free(line->tells);
 	free(line->lanes);
 	kp_intern_fini(&line->symbol_keys);
 	kp_intern_fini(&line->lane_keys);
@@ -116,6 +120,26 @@ static enum kp_status find_lane(struct kp_build_timeline *line, const struct kp_
 	return status;
 }
 
+/* What kernels of a symbol say of the phase that they are in. */
+static enum kp_status judge_symbol(const struct kp_builder *builder, uint32_t row, uint32_t symbol)
+{
+	struct kp_build_timeline *line = builder->timeline;
+	const struct kp_label *label = &builder->rows[row].label;
+	struct kp_variant variant = kp_operators_variant(builder->operators, label->variant);
+	const char *name = kp_operators_name(builder->operators, variant.operator_index);
+	uint8_t tells = KP_PATTERN_UNCLEAR;
+
+	if (!kp_vector_reserve((void **)&line->tells, line->symbol_keys.count,
+			       &line->tells_capacity, sizeof(*line->tells)))
+		return KP_NO_MEMORY;
+	for (unsigned i = 0; variant.name && i < KP_PHASE_COUNT; i++)
+		if (strcmp(variant.name, kp_phase_names[i]) == 0)
+			tells = (uint8_t)i;
+	line->tells[symbol] =
+		strcmp(name, "attention") == 0 && !label->helper ? tells : KP_PATTERN_OTHER;
+	return KP_OK;
+}
+
 static enum kp_status fill_config(struct kp_builder *builder, const struct kp_process *process,
 				  const struct kp_build_slot *slot,
 				  const struct kp_launch_config *from,
@@ -131,6 +155,8 @@ static enum kp_status fill_config(struct kp_builder *builder, const struct kp_pr
 	status = find_lane(line, process, from->context, from->stream, &config->lane);
 	if (status == KP_OK)
 		status = find_symbol(line, slot->use, row, &symbol);
+	if (status == KP_OK)
+		status = judge_symbol(builder, row, symbol);
 	if (status == KP_OK)
 		config->symbol_plus_one = symbol + 1;
 	return status;
@@ -358,6 +384,8 @@ static enum kp_status visit(void *context, const struct kp_activity *item)
 		return status;
 	add_others(use, &at->gpu->gaps, item);
 	kp_stream_order_add(&line->lanes[item->lane], item, &at->gpu->faults);
+	kp_phase_pattern_add(&use->pattern, (enum kp_pattern_kernel)line->tells[item->symbol],
+			     item->start_ns, item->end_ns);
 	symbol = kp_line_graph_begin(line, use, item);
 	if (symbol)
 		kp_symbol_add(symbol, use->position, 0, waited_ns);

@@ -71,6 +71,30 @@ static enum kp_status watch_iterations(struct kp_build_timeline *line, struct kp
 		return KP_NO_MEMORY;
 	use->iterations->arena = line->arena;
 	use->iterations->period = period;
+	return kp_iterations_watch(use->iterations, line->usual_ns, line->symbol_keys.count);
+}
+
+/* What each kernel takes in an iteration of its use, on average. */
+static enum kp_status find_usual(struct kp_builder *builder)
+{
+	struct kp_build_timeline *line = builder->timeline;
+
+	line->usual_ns = calloc(line->symbol_keys.count + 1, sizeof(*line->usual_ns));
+	if (!line->usual_ns)
+		return KP_NO_MEMORY;
+	for (uint32_t i = 0; i < line->symbol_keys.count; i++) {
+		const struct kp_line_use *use;
+		double number;
+		uint32_t key[2];
+		size_t length;
+
+		memcpy(key, kp_intern_bytes(&line->symbol_keys, i, &length), sizeof(key));
+		use = &line->uses[key[0]];
+		number = use->found ? (double)use->repetition.count + 1
+				    : (double)line->processes[builder->uses[key[0]].process]
+					      .steps.count;
+		line->usual_ns[i] = number > 0 ? line->symbols[i].total_ns / number : 0;
+	}
 	return KP_OK;
 }
 
@@ -263,6 +287,9 @@ static enum kp_status visit(void *context, const struct kp_activity *item)
 		status = step(gpu, use, item, any ? &gap : NULL);
 	else if (any)
 		add_gap(use, &gap);
+	if (status == KP_OK && use->iterations)
+		status = kp_iterations_kernel(use->iterations, item->symbol,
+					      item->end_ns - item->start_ns);
 	use->at_border = false;
 	use->position++;
 	for (unsigned k = 0; k < KP_PHASE_COUNT; k++)
@@ -330,6 +357,8 @@ enum kp_status kp_line_again(struct kp_builder *builder)
 	}
 	if (!builder->report->options.iterations)
 		status = find_repetition(line);
+	if (status == KP_OK)
+		status = find_usual(builder);
 	for (size_t i = 0; status == KP_OK && i < line->use_count; i++)
 		status = prepare(builder, i, &any);
 	if (status == KP_OK)

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "analyzers/report_ranges.h"
+
 /* What a graph leaves between two small kernels where this trace has none: as seen on an H200 under
  * CUPTI (docs/results). */
 #define NODE_LOW_NS 400
@@ -96,6 +98,7 @@ static enum kp_status put_iterations(const struct kp_builder *builder, size_t nu
 {
 	const struct kp_build_timeline *line = builder->timeline;
 	const struct kp_line_use *use = &line->uses[number];
+	enum kp_status status;
 
 	row->gpu = builder->uses[number].gpu;
 	row->process = kp_reader_process(builder->reader, builder->uses[number].process);
@@ -106,7 +109,12 @@ static enum kp_status put_iterations(const struct kp_builder *builder, size_t nu
 	else
 		row->anchor = name_of(builder, row_of(line, use->anchor));
 	put_node_gap(&line->gpus[row->gpu], &row->gain);
-	return kp_iterations_finish(use->iterations, row);
+	status = kp_iterations_finish(use->iterations, row);
+	for (size_t i = 0; status == KP_OK && i < row->outliers_shown; i++)
+		if (row->outliers[i].kernel_more_ns)
+			row->outliers[i].kernel =
+				name_of(builder, row_of(line, row->outliers[i].kernel_symbol));
+	return status;
 }
 
 static void put_phases(const struct kp_builder *builder, size_t number, struct kp_timeline *out,
@@ -117,17 +125,50 @@ static void put_phases(const struct kp_builder *builder, size_t number, struct k
 
 	for (unsigned i = 0; i < KP_PHASE_COUNT; i++) {
 		const struct kp_line_phase *phase = &use->phases[i];
+		const struct kp_owned_phase *owned;
 
 		if (!phase->walk.stretches)
 			continue;
+		owned = kp_build_ranges_phase(builder, number, (enum kp_phase)i);
 		rows[out->phase_count++] = (struct kp_phase_row){
 			.name = kp_phase_names[i],
 			.gpu = builder->uses[number].gpu,
 			.process = kp_reader_process(builder->reader, process),
 			.ranges = builder->timeline->processes[process].phase_ranges[i],
 			.wall_ns = phase->wall_ns,
-			.kernels = phase->kernels,
-			.busy_ns = phase->busy_ns,
+			.by_launch = owned != NULL,
+			.kernels = owned ? owned->kernels : phase->kernels,
+			.busy_ns = owned ? owned->busy_ns : phase->busy_ns,
+		};
+	}
+}
+
+/* Where no range tells phases apart. */
+static void put_pattern(const struct kp_builder *builder, size_t number, struct kp_timeline *out,
+			struct kp_phase_row *rows)
+{
+	const struct kp_line_use *use = &builder->timeline->uses[number];
+	uint32_t process = builder->uses[number].process;
+	struct kp_pattern_sum sums[KP_PHASE_COUNT];
+
+	for (unsigned i = 0; i < KP_PHASE_COUNT; i++)
+		if (builder->timeline->processes[process].phase_ranges[i])
+			return;
+	if (!kp_phase_pattern_result(&use->pattern, sums))
+		return;
+	for (unsigned i = 0; i < KP_PHASE_COUNT; i++) {
+		uint64_t busy_ns = sums[i].kernel_ns, wall_ns = sums[i].wall_ns;
+
+		if (!sums[i].kernels)
+			continue;
+		rows[out->phase_count++] = (struct kp_phase_row){
+			.name = kp_phase_names[i],
+			.gpu = builder->uses[number].gpu,
+			.process = kp_reader_process(builder->reader, process),
+			.by_pattern = true,
+			.wall_ns = wall_ns,
+			.kernels = sums[i].kernels,
+			.busy_ns = busy_ns < wall_ns ? busy_ns : wall_ns,
 		};
 	}
 }
@@ -143,8 +184,7 @@ static enum kp_status put_uses(const struct kp_builder *builder, struct kp_timel
 
 	for (size_t i = 0; i < line->use_count; i++) {
 		steps += line->uses[i].iterations != NULL;
-		for (unsigned k = 0; k < KP_PHASE_COUNT; k++)
-			phases += line->uses[i].phases[k].walk.stretches != NULL;
+		phases += KP_PHASE_COUNT;
 	}
 	iterations = kp_arena_alloc(arena, (steps + 1) * sizeof(*iterations));
 	rows = kp_arena_alloc(arena, (phases + 1) * sizeof(*rows));
@@ -154,6 +194,7 @@ static enum kp_status put_uses(const struct kp_builder *builder, struct kp_timel
 		if (line->uses[i].iterations)
 			status = put_iterations(builder, i, &iterations[out->iteration_count++]);
 		put_phases(builder, i, out, rows);
+		put_pattern(builder, i, out, rows);
 	}
 	out->iterations = iterations;
 	out->phases = rows;

@@ -10,6 +10,7 @@
 #include "analyzers/alone.h"
 #include "analyzers/gap_calls.h"
 #include "analyzers/iterations.h"
+#include "analyzers/phase_pattern.h"
 #include "analyzers/phases.h"
 #include "analyzers/repetition.h"
 #include "analyzers/report_timeline.h"
@@ -49,6 +50,7 @@ struct kp_line_use {
 	uint64_t position; /* launches so far */
 	uint32_t newest_graph, graph_symbol_plus_one;
 	struct kp_gap_calls calls;
+	struct kp_phase_pattern pattern;
 	size_t window; /* of the process, that is being read */
 	/* Where its own kernels end so far, how long the GPU had been busy until then, and how long
 	 * it was busy between its own kernels. */
@@ -83,6 +85,9 @@ struct kp_build_timeline {
 	struct kp_intern symbol_keys; /* (use, row) */
 	struct kp_symbol *symbols;
 	size_t symbol_capacity;
+	uint8_t *tells; /* by symbol: enum kp_pattern_kernel */
+	size_t tells_capacity;
+	double *usual_ns;           /* the second time: of each symbol, in an iteration */
 	struct kp_intern lane_keys; /* (process, context, stream) */
 	struct kp_stream_order *lanes;
 	size_t lane_capacity;

@@ -15,7 +15,8 @@
 /* Of one number over many iterations. With count = 0 the rest is 0. */
 struct kp_spread {
 	uint64_t count, min, max;
-	double mean, median, p5, p95;
+	double mean, median, p5, p90, p95, p99;
+	double cv; /* coefficient of variation: standard deviation ÷ mean */
 };
 
 struct kp_iteration_outlier {
@@ -24,6 +25,11 @@ struct kp_iteration_outlier {
 	uint64_t wall_ns, busy_ns, kernels;
 	uint64_t longest_gap_ns; /* in it */
 	enum kp_gap_cause longest_gap_cause;
+	/* The kernel that took most more than it does in an iteration on average, all its launches
+	 * in it together; short name. NULL: none did, or it is not known. */
+	const char *kernel;
+	uint64_t kernel_more_ns;
+	uint32_t kernel_symbol; /* the builder's */
 };
 #define KP_OUTLIER_MAX 8
 
@@ -66,8 +72,10 @@ struct kp_phase_row {
 	const struct kp_process *process;
 	uint64_t ranges;  /* NVTX ranges of that name */
 	uint64_t wall_ns; /* their union */
-	uint64_t kernels; /* that started in it */
-	uint64_t busy_ns; /* of the GPU in it */
+	bool by_pattern;  /* by its attention kernels (phase_pattern.h); else by ranges */
+	bool by_launch;   /* the ranges own kernels by launch (ranges.h), else by time */
+	uint64_t kernels; /* that they own; else that started in wall_ns */
+	uint64_t busy_ns; /* in which one of these ran; else of the GPU in wall_ns */
 };
 
 #endif

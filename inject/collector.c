@@ -24,6 +24,7 @@
 #include "inject/nvtx.h"
 #include "inject/output.h"
 #include "inject/patience.h"
+#include "inject/runs.h"
 #include "inject/share.h"
 #include "inject/translate.h"
 #include "inject/window_counts.h"
@@ -122,6 +123,7 @@ static void write_counts(const struct kp_inject *inject)
 	if (collector.dropped_known)
 		KP_SET(&counts, COUNTS, records_dropped, counts.records_dropped);
 	kp_host_put_counts(&loss, &counts);
+	kp_runs_put_counts(&loss, &counts);
 	if (loss.first_errno)
 		KP_SET(&counts, COUNTS, write_errno, (uint64_t)loss.first_errno);
 	kp_writer_counts(collector.writer, &counts);
@@ -183,10 +185,11 @@ static int output_fd(void *context)
 	return kp_output_check(output) ? output->fd : -1;
 }
 
-static void write_out(struct kp_inject *inject)
+static void write_out(struct kp_inject *inject, bool ends)
 {
 	kp_nvtx_drain(collector.writer, &collector.counts);
 	kp_host_drain(collector.writer);
+	kp_runs_drain(collector.writer, ends);
 	kp_counters_write(collector.writer, true);
 	kp_writer_flush(collector.writer);
 	kp_windows_write(collector.writer, true);
@@ -222,7 +225,7 @@ static void flush_periodically(struct kp_inject *inject)
 {
 	take_records(kp_clock_now() >= collector.flush_due_ns);
 	write_clock(false);
-	write_out(inject);
+	write_out(inject, false);
 }
 
 /* Gives records of finished kernels a moment to complete; then takes what there is. */
@@ -299,7 +302,7 @@ static void end_trace(struct kp_inject *inject, enum kp_end_way way)
 	KP_SET(&end, END, way, way);
 	KP_SET(&end, END, forced, flush_finally());
 	explain_silence(inject);
-	write_out(inject);
+	write_out(inject, true);
 	write_clock(true);
 	KP_SET(&end, END, end_ns, kp_clock_now());
 	judge_issued(inject);
@@ -389,6 +392,7 @@ static void work_once(unsigned most_ms)
 
 	translate_all(kp_buffers_take(due_ms < most_ms ? due_ms : most_ms));
 	kp_host_drain(collector.writer);
+	kp_runs_drain(collector.writer, false);
 	if (kp_windows_wants_flush())
 		take_records(true);
 	count_dropped_before();
@@ -421,6 +425,7 @@ static void *work(void *context)
 	kp_ctl_end();
 	end_trace(inject, KP_END_EXIT);
 	kp_host_stop();
+	kp_runs_stop();
 	kp_buffers_close();
 	kp_counters_close();
 	answer(&collector.stopped, 1);
@@ -503,6 +508,7 @@ bool kp_collector_start(struct kp_inject *inject)
 		return false;
 	collector.translator = kp_translator_create(collector.cupti, collector.writer);
 	kp_host_start(collector.cupti);
+	kp_runs_start(collector.cupti);
 	kp_windows_start(inject, collector.cupti, kp_windows_on_at_start(), attached);
 	kp_counters_start(collector.cupti);
 	if (collector.translator && start_worker(inject)) {

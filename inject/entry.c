@@ -22,6 +22,7 @@
 #include "inject/host.h"
 #include "inject/kept_names.h"
 #include "inject/nvtx.h"
+#include "inject/runs.h"
 #include "inject/share.h"
 
 #define EXPORTED __attribute__((visibility("default")))
@@ -55,6 +56,7 @@ static void begin_anew(void)
 	kp_hooks_forget();
 	kp_hooks_graph_forget();
 	kp_host_forget();
+	kp_runs_forget();
 	kp_share_forget();
 	kp_counters_forget();
 	kp_live_forget(&kp_inject);

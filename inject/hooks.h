@@ -25,7 +25,7 @@
 
 /* X(name): every driver function that is hooked; the wrappers stand in hooks_launch.c,
  * hooks_graph.c, hooks_graph_change.c, hooks_profiler.c and hooks_context.c; where the host's side
- * is asked for, those of hooks_host.c come in their place. The last eight are hooked then only. */
+ * is asked for, those of hooks_host.c come in their place. The last eight stand there, too. */
 #define KP_DRIVER_HOOKS(X)                                                                         \
 	X(cuGetProcAddress)                                                                        \
 	X(cuGetProcAddress_v2)                                                                     \
@@ -99,7 +99,6 @@ extern _Atomic(void *) kp_hook_real[KP_HOOK_COUNT];
 KP_DRIVER_HOOKS(KP_WRAPPER_DECLARATION)
 #undef KP_WRAPPER_DECLARATION
 #define KP_WRAPPER(name) void *const kp_wrapper_##name = (void *)hook_##name
-#define KP_NO_WRAPPER(name) void *const kp_wrapper_##name = NULL
 
 /* What was on when this thread last went to the driver. No call: the model needs none. */
 extern _Thread_local unsigned kp_hooks_before __attribute__((tls_model("initial-exec")));

@@ -14,6 +14,8 @@
 
 #include "inject/hooks.h"
 #include "inject/hooks_gates.h"
+#include "inject/host.h"
+#include "inject/runs.h"
 
 typedef CUresult(CUDAAPI *get_nodes_function)(CUgraph, CUgraphNode *, size_t *);
 typedef CUresult(CUDAAPI *get_type_function)(CUgraphNode, CUgraphNodeType *);
@@ -219,10 +221,16 @@ uint64_t kp_hooks_graph_launched(CUgraphExec graph)
 	return kernels;
 }
 
-static CUresult launched(CUresult result, CUgraphExec graph)
+/* A graph without kernels gives no record of one, and is in no run. */
+static CUresult launched(struct kp_run_open *run, CUresult result, CUgraphExec graph)
 {
-	if (result == CUDA_SUCCESS)
-		kp_hooks_graph_launched(graph);
+	uint64_t kernels = result == CUDA_SUCCESS ? kp_hooks_graph_launched(graph) : 0;
+
+	if (kernels)
+		kp_runs_leave(run, KP_HOST_GRAPH,
+			      kernels < KP_HOST_UNKNOWN ? (uint32_t)kernels : KP_HOST_UNKNOWN, 0);
+	else
+		kp_runs_discard(run);
 	return result;
 }
 
@@ -294,14 +302,17 @@ static CUresult CUDAAPI hook_cuGraphNodeSetEnabled(CUgraphExec graph, CUgraphNod
 KP_WRAPPER(cuGraphNodeSetEnabled);
 
 typedef CUresult(CUDAAPI *graph_launch_function)(CUgraphExec, CUstream);
-#define GRAPH_LAUNCH(name)                                                                         \
+#define GRAPH_LAUNCH(name, per_thread)                                                             \
 	static CUresult CUDAAPI hook_##name(CUgraphExec graph, CUstream stream)                    \
 	{                                                                                          \
 		uint64_t begin_ns = kp_hooks_graph_launch_begins();                                \
-		CUresult result = KP_REAL(name, graph_launch_function)(graph, stream);             \
+		struct kp_run_open run;                                                            \
+		CUresult result;                                                                   \
                                                                                                    \
-		return launched(kp_hooks_graph_launch_ends(result, begin_ns), graph);              \
+		kp_runs_enter(&run, stream, per_thread);                                           \
+		result = KP_REAL(name, graph_launch_function)(graph, stream);                      \
+		return launched(&run, kp_hooks_graph_launch_ends(result, begin_ns), graph);        \
 	}                                                                                          \
 	KP_WRAPPER(name)
-GRAPH_LAUNCH(cuGraphLaunch);
-GRAPH_LAUNCH(cuGraphLaunch_ptsz);
+GRAPH_LAUNCH(cuGraphLaunch, false);
+GRAPH_LAUNCH(cuGraphLaunch_ptsz, true);

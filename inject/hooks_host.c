@@ -191,12 +191,12 @@ GRAPH_LAUNCH(cuGraphLaunch_ptsz, true)
 /* ---- the end of streams and contexts ---- */
 
 #define EXPIRES(name, type)                                                                        \
-	static CUresult CUDAAPI timed_##name(type which)                                           \
+	static CUresult CUDAAPI hook_##name(type which)                                            \
 	{                                                                                          \
 		kp_host_streams_expire(); /* before: the handle may be another's at once */        \
 		return KP_REAL(name, CUresult(CUDAAPI *)(type))(which);                            \
 	}                                                                                          \
-	KP_NO_WRAPPER(name)
+	KP_WRAPPER(name)
 EXPIRES(cuStreamDestroy, CUstream);
 EXPIRES(cuStreamDestroy_v2, CUstream);
 EXPIRES(cuCtxDestroy, CUcontext);
@@ -221,14 +221,6 @@ void *kp_host_wrapper(size_t hook)
 		TIMED(cuLaunchGridAsync),
 		TIMED(cuGraphLaunch),
 		TIMED(cuGraphLaunch_ptsz),
-		TIMED(cuStreamDestroy),
-		TIMED(cuStreamDestroy_v2),
-		TIMED(cuCtxDestroy),
-		TIMED(cuCtxDestroy_v2),
-		TIMED(cuDevicePrimaryCtxReset),
-		TIMED(cuDevicePrimaryCtxReset_v2),
-		TIMED(cuDevicePrimaryCtxRelease),
-		TIMED(cuDevicePrimaryCtxRelease_v2),
 	};
 #undef TIMED
 

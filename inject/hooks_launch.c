@@ -10,6 +10,7 @@
 
 #include "inject/hooks.h"
 #include "inject/hooks_gates.h"
+#include "inject/runs.h"
 
 typedef CUresult(CUDAAPI *is_capturing_function)(CUstream, CUstreamCaptureStatus *);
 
@@ -38,10 +39,32 @@ bool kp_hooks_runs_now(CUstream stream, bool per_thread)
 	return runs_now(stream, per_thread);
 }
 
-static CUresult counted(CUresult result, CUstream stream, bool per_thread)
+/* What the launch is, for the run that it joins. */
+#define GRID_AND_BLOCK                                                                             \
+	(const uint32_t[3]){grid_x, grid_y, grid_z}, (const uint32_t[3])                           \
+	{                                                                                          \
+		block_x, block_y, block_z                                                          \
+	}
+
+/* Out of the way of programs without ranges. */
+static __attribute__((noinline)) void end_run(struct kp_run_open *run, bool launched, uint32_t kind,
+					      const uint32_t grid[3], const uint32_t block[3])
 {
-	if (result == CUDA_SUCCESS && runs_now(stream, per_thread))
+	if (launched)
+		kp_runs_leave(run, kind, 1, kp_launch_run_shape(grid, block));
+	else
+		kp_runs_discard(run);
+}
+
+static CUresult counted(struct kp_run_open *run, CUresult result, CUstream stream, bool per_thread,
+			uint32_t kind, const uint32_t grid[3], const uint32_t block[3])
+{
+	bool launched = result == CUDA_SUCCESS && runs_now(stream, per_thread);
+
+	if (launched)
 		kp_hooks_issued(1);
+	if (kp_runs_entered(run))
+		end_run(run, launched, kind, grid, block);
 	return result;
 }
 
@@ -54,10 +77,14 @@ typedef CUresult(CUDAAPI *launch_function)(CUfunction, unsigned, unsigned, unsig
 					    unsigned block_z, unsigned shared_bytes,               \
 					    CUstream stream, void **parameters, void **extra)      \
 	{                                                                                          \
-		return counted(KP_REAL(name, launch_function)(                                     \
-				       function, grid_x, grid_y, grid_z, block_x, block_y,         \
-				       block_z, shared_bytes, stream, parameters, extra),          \
-			       stream, per_thread);                                                \
+		struct kp_run_open run;                                                            \
+		CUresult result;                                                                   \
+                                                                                                   \
+		kp_runs_enter(&run, stream, per_thread);                                           \
+		result = KP_REAL(name, launch_function)(function, grid_x, grid_y, grid_z, block_x, \
+							block_y, block_z, shared_bytes, stream,    \
+							parameters, extra);                        \
+		return counted(&run, result, stream, per_thread, KP_HOST_LAUNCH, GRID_AND_BLOCK);  \
 	}                                                                                          \
 	KP_WRAPPER(name)
 LAUNCH(cuLaunchKernel, false);
@@ -68,10 +95,18 @@ typedef CUresult(CUDAAPI *launch_ex_function)(const CUlaunchConfig *, CUfunction
 	static CUresult CUDAAPI hook_##name(const CUlaunchConfig *config, CUfunction function,     \
 					    void **parameters, void **extra)                       \
 	{                                                                                          \
-		CUresult result =                                                                  \
-			KP_REAL(name, launch_ex_function)(config, function, parameters, extra);    \
+		static const CUlaunchConfig none;                                                  \
+		const CUlaunchConfig *known = config ? config : &none;                             \
+		struct kp_run_open run;                                                            \
+		CUresult result;                                                                   \
                                                                                                    \
-		return counted(result, config ? config->hStream : NULL, per_thread);               \
+		kp_runs_enter(&run, known->hStream, per_thread);                                   \
+		result = KP_REAL(name, launch_ex_function)(config, function, parameters, extra);   \
+		return counted(                                                                    \
+			&run, result, known->hStream, per_thread, KP_HOST_LAUNCH,                  \
+			(const uint32_t[3]){known->gridDimX, known->gridDimY, known->gridDimZ},    \
+			(const uint32_t[3]){known->blockDimX, known->blockDimY,                    \
+					    known->blockDimZ});                                    \
 	}                                                                                          \
 	KP_WRAPPER(name)
 LAUNCH_EX(cuLaunchKernelEx, false);
@@ -86,28 +121,49 @@ typedef CUresult(CUDAAPI *launch_cooperative_function)(CUfunction, unsigned, uns
 					    unsigned block_z, unsigned shared_bytes,               \
 					    CUstream stream, void **parameters)                    \
 	{                                                                                          \
-		return counted(KP_REAL(name, launch_cooperative_function)(                         \
-				       function, grid_x, grid_y, grid_z, block_x, block_y,         \
-				       block_z, shared_bytes, stream, parameters),                 \
-			       stream, per_thread);                                                \
+		struct kp_run_open run;                                                            \
+		CUresult result;                                                                   \
+                                                                                                   \
+		kp_runs_enter(&run, stream, per_thread);                                           \
+		result = KP_REAL(name, launch_cooperative_function)(                               \
+			function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, \
+			stream, parameters);                                                       \
+		return counted(&run, result, stream, per_thread, KP_HOST_COOPERATIVE,              \
+			       GRID_AND_BLOCK);                                                    \
 	}                                                                                          \
 	KP_WRAPPER(name)
 LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel, false);
 LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel_ptsz, true);
 
-/* The forms of CUDA 3, which some programs still use. */
+/*
+ * The forms of CUDA 3, which some programs still use. The block is set by another call, so that
+ * their shape is not known, and what is in a run with them is not taken for tied.
+ */
+static const uint32_t no_block[3] = {0};
+
 typedef CUresult(CUDAAPI *launch_1_function)(CUfunction);
 static CUresult CUDAAPI hook_cuLaunch(CUfunction function)
 {
-	return counted(KP_REAL(cuLaunch, launch_1_function)(function), NULL, false);
+	struct kp_run_open run;
+	CUresult result;
+
+	kp_runs_enter(&run, NULL, false);
+	result = KP_REAL(cuLaunch, launch_1_function)(function);
+	return counted(&run, result, NULL, false, KP_HOST_LAUNCH, (const uint32_t[3]){1, 1, 1},
+		       no_block);
 }
 KP_WRAPPER(cuLaunch);
 
 typedef CUresult(CUDAAPI *launch_grid_function)(CUfunction, int, int);
 static CUresult CUDAAPI hook_cuLaunchGrid(CUfunction function, int width, int height)
 {
-	return counted(KP_REAL(cuLaunchGrid, launch_grid_function)(function, width, height), NULL,
-		       false);
+	struct kp_run_open run;
+	CUresult result;
+
+	kp_runs_enter(&run, NULL, false);
+	result = KP_REAL(cuLaunchGrid, launch_grid_function)(function, width, height);
+	return counted(&run, result, NULL, false, KP_HOST_LAUNCH,
+		       (const uint32_t[3]){(uint32_t)width, (uint32_t)height, 1}, no_block);
 }
 KP_WRAPPER(cuLaunchGrid);
 
@@ -115,9 +171,14 @@ typedef CUresult(CUDAAPI *launch_grid_async_function)(CUfunction, int, int, CUst
 static CUresult CUDAAPI hook_cuLaunchGridAsync(CUfunction function, int width, int height,
 					       CUstream stream)
 {
-	return counted(KP_REAL(cuLaunchGridAsync, launch_grid_async_function)(function, width,
-									      height, stream),
-		       stream, false);
+	struct kp_run_open run;
+	CUresult result;
+
+	kp_runs_enter(&run, stream, false);
+	result = KP_REAL(cuLaunchGridAsync, launch_grid_async_function)(function, width, height,
+									stream);
+	return counted(&run, result, stream, false, KP_HOST_LAUNCH,
+		       (const uint32_t[3]){(uint32_t)width, (uint32_t)height, 1}, no_block);
 }
 KP_WRAPPER(cuLaunchGridAsync);
 

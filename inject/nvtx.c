@@ -16,6 +16,8 @@
 
 #include <nvtx3/nvToolsExt.h>
 
+#include "inject/runs.h"
+#include "inject/share_clock.h"
 #include "inject/state.h"
 #include "inject/window_settings.h"
 #include "inject/windows.h"
@@ -197,6 +199,9 @@ static int push(uint32_t domain, uint32_t name)
 	struct open_range range = {kp_clock_now(), domain, name, false};
 	struct stack *stack = get_stack();
 
+	kp_runs_arm();
+	kp_runs_edge(false);
+
 	if (!stack || !kp_vector_grow((void **)&stack->ranges, stack->count, &stack->capacity,
 				      sizeof(*stack->ranges)))
 		return NVTX_NO_PUSH_POP_TRACKING;
@@ -220,6 +225,7 @@ static int pop(uint32_t domain)
 			(stack->count - i) * sizeof(range));
 		stack->count--;
 		finish_range(&range, stack->thread, depth);
+		kp_runs_edge(false);
 		return (int)depth;
 	}
 	return NVTX_NO_PUSH_POP_TRACKING;
@@ -230,6 +236,8 @@ static nvtxRangeId_t start(uint32_t domain, uint32_t name)
 	struct open_range range = {kp_clock_now(), domain, name, false};
 	nvtxRangeId_t id = 0;
 
+	kp_runs_arm();
+	kp_runs_edge(true);
 	tell_begin(&range);
 	pthread_mutex_lock(&nvtx.lock);
 	if (!nvtx.broken && nvtx.started_free) {
@@ -264,8 +272,10 @@ static void end(nvtxRangeId_t id)
 		}
 	}
 	pthread_mutex_unlock(&nvtx.lock);
-	if (range.start_ns)
-		finish_range(&range, (uint32_t)syscall(SYS_gettid), BETWEEN_THREADS);
+	if (!range.start_ns)
+		return;
+	finish_range(&range, (uint32_t)syscall(SYS_gettid), BETWEEN_THREADS);
+	kp_runs_edge(true);
 }
 
 /* ---- what the program's NVTX calls ---- */
@@ -461,6 +471,7 @@ static void map_names(struct kp_writer *writer)
 
 void kp_nvtx_drain(struct kp_writer *writer, struct kp_counts *counts)
 {
+	int64_t shift_ns = kp_share_clock_shift_ns();
 	struct kp_range *closed;
 	size_t count;
 
@@ -482,6 +493,8 @@ void kp_nvtx_drain(struct kp_writer *writer, struct kp_counts *counts)
 			counts->ranges_unwritten++;
 			continue;
 		}
+		range.start_ns += (uint64_t)shift_ns;
+		range.end_ns += (uint64_t)shift_ns;
 		range.domain = nvtx.written[range.domain];
 		range.name = nvtx.written[range.name];
 		kp_writer_range(writer, &range);

@@ -19,7 +19,7 @@
 #define MANY SIZE_MAX
 #define COMMAND_COUNT 10
 
-static const char *const by_names[] = {"operator", "kernel", "process", "variant", NULL};
+static const char *const by_names[] = {"operator", "kernel", "process", "variant", "range", NULL};
 static const char *const name_names[] = {"short", "full", "mangled", NULL};
 static const char *const color_names[] = {"auto", "always", "never", NULL};
 static const char *const switch_names[] = {"on", "off", NULL};
@@ -133,8 +133,9 @@ static const struct kp_option view_options[] = {
 	 .help = "Rank operators with their kernels beneath (the default), or with their variants "
 		 "between (the kind of attention or norm, the number type of a matrix product), or "
 		 "kernels alone; or put a table of the processes before the ranking: GPUs, "
-		 "kernels, times, and how each ended, or why nothing was recorded of it. CSV then "
-		 "holds the processes."},
+		 "kernels, times, and how each ended, or why nothing was recorded of it; or of the "
+		 "NVTX ranges and what was launched in them. CSV then holds the processes or the "
+		 "ranges."},
 	{.name = "operators", .type = KP_OPTION_FILE, .offset = AT(operators), .argument = "FILE",
 	 .help = "Label kernels by the rules in FILE first, and by the built-in ones where none of "
 		 "these fits. The format is described in docs/operators.md."},
@@ -333,6 +334,7 @@ static const struct kp_example report_examples[] = {
 	{"kprof report decode.kprof", "Print the ranking."},
 	{"kprof report --by kernel --top 20 rank*.kprof", "The 20 largest kernels of all ranks."},
 	{"kprof report --by process rank*.kprof", "The processes and ranks, then the ranking."},
+	{"kprof report --by range decode.kprof", "What was launched in which NVTX range."},
 	{"kprof report -o hot.yaml decode.kprof", "Write the report as YAML."},
 	{"kprof report --operators ours.yaml decode.kprof", "Know your own kernels as well."},
 	{0},

@@ -41,6 +41,8 @@ static void count(struct kp_tally *tally, const struct kp_event *event)
 	case KP_EVENT_HOST:
 		tally->calls += event->count;
 		break;
+	case KP_EVENT_RUNS:
+		break;
 	}
 }
 

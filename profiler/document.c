@@ -9,6 +9,7 @@
 #include "profiler/fates.h"
 #include "profiler/fields.h"
 #include "profiler/print_fusion.h"
+#include "profiler/print_ranges.h"
 #include "profiler/traffic.h"
 
 #define EMIT_FIELD(emit, record, RECORD, type, name)                                               \
@@ -341,6 +342,7 @@ enum kp_status kp_document_report(FILE *file, const struct kp_report *report, en
 	emit_processes(emit, report);
 	kp_document_timeline(emit, report);
 	kp_document_fusion(emit, report);
+	kp_document_ranges(emit, report);
 	emit_ranking(emit, report);
 	kp_emit_list_begin(emit, "findings");
 	for (size_t i = 0; i < report->traffic.finding_count; i++)

@@ -89,8 +89,11 @@ static void emit_spread(struct kp_emit *emit, const char *key, const struct kp_s
 	kp_emit_number(emit, "p5", spread->p5, 1);
 	kp_emit_number(emit, "median", spread->median, 1);
 	kp_emit_number(emit, "mean", spread->mean, 1);
+	kp_emit_number(emit, "p90", spread->p90, 1);
 	kp_emit_number(emit, "p95", spread->p95, 1);
+	kp_emit_number(emit, "p99", spread->p99, 1);
 	kp_emit_count(emit, "max", spread->max);
+	kp_emit_number(emit, "cv", spread->cv, 4);
 	kp_emit_map_end(emit);
 }
 
@@ -109,6 +112,8 @@ static void emit_outliers(struct kp_emit *emit, const struct kp_iteration_row *r
 		kp_emit_count(emit, "launches", outlier->kernels);
 		kp_emit_count(emit, "longest_gap_ns", outlier->longest_gap_ns);
 		kp_emit_string(emit, "longest_gap_cause", kp_gap_keys[outlier->longest_gap_cause]);
+		kp_emit_string(emit, "kernel", outlier->kernel);
+		kp_emit_count(emit, "kernel_more_ns", outlier->kernel_more_ns);
 		kp_emit_map_end(emit);
 	}
 	kp_emit_list_end(emit);
@@ -166,7 +171,8 @@ static void emit_phases(struct kp_emit *emit, const struct kp_timeline *timeline
 
 		kp_emit_map_begin(emit, NULL);
 		kp_emit_string(emit, "name", row->name);
-		kp_emit_string(emit, "source", "nvtx");
+		kp_emit_string(emit, "source", row->by_pattern ? "pattern" : "nvtx");
+		kp_emit_string(emit, "owned_by", row->by_launch ? "launch" : "time");
 		kp_emit_count(emit, "gpu", row->gpu);
 		kp_emit_count(emit, "process", row->process->index);
 		kp_emit_count(emit, "ranges", row->ranges);

@@ -7,6 +7,7 @@
 #include "profiler/document.h"
 #include "profiler/print_fusion.h"
 #include "profiler/print_processes.h"
+#include "profiler/print_ranges.h"
 #include "profiler/roofline.h"
 #include "profiler/text.h"
 
@@ -49,6 +50,7 @@ struct kp_report_options kp_view_analysis(const struct kp_settings *settings, en
 		.threshold_pct = settings->threshold_pct,
 		.busy_shares = settings->shares || format != KP_FORMAT_TEXT,
 		.timeline = true,
+		.ranges = true,
 		.iterations = range ? settings->iterations : NULL,
 		.process_times = settings->by == KP_BY_PROCESS || format != KP_FORMAT_TEXT,
 	};
@@ -70,6 +72,8 @@ enum kp_status kp_print_report(FILE *file, const struct kp_report *report, enum 
 			return kp_print_fusion_csv(file, report);
 		if (view->gaps)
 			return kp_print_gaps_csv(file, report), KP_OK;
+		if (view->by == KP_BY_RANGE)
+			return kp_print_ranges_csv(file, report);
 		return view->by == KP_BY_PROCESS ? kp_print_processes_csv(file, report)
 						 : kp_print_csv(file, report);
 	case KP_FORMAT_SVG:

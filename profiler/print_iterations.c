@@ -15,10 +15,11 @@
 static void print_spread(FILE *file, const struct kp_spread *spread, const char *what)
 {
 	kp_print_cell(file, kp_human_duration((double)spread->min, DIGITS), 8);
-	kp_print_cell(file, kp_human_duration(spread->p5, DIGITS), 8);
 	kp_print_cell(file, kp_human_duration(spread->median, DIGITS), 8);
-	kp_print_cell(file, kp_human_duration(spread->p95, DIGITS), 8);
+	kp_print_cell(file, kp_human_duration(spread->p90, DIGITS), 8);
+	kp_print_cell(file, kp_human_duration(spread->p99, DIGITS), 8);
 	kp_print_cell(file, kp_human_duration((double)spread->max, DIGITS), 8);
+	kp_print_cell(file, kp_human_percent(100 * spread->cv), 6);
 	fprintf(file, "%s\n", what);
 }
 
@@ -26,13 +27,24 @@ static void print_spreads(FILE *file, const struct kp_iteration_row *row,
 			  const struct kp_view *view)
 {
 	kp_style_begin(file, view->colors, KP_STYLE_TITLE);
-	fputs("     Min       5%   Median      95%      Max Of an iteration", file);
+	fputs("     Min   Median      90%      99%      Max     CV Of an iteration", file);
 	kp_style_end(file, view->colors, KP_STYLE_TITLE);
 	fputc('\n', file);
 	print_spread(file, &row->wall, "whole");
 	print_spread(file, &row->busy, "GPU busy");
-	fprintf(file, "%8" PRIu64 " %8.0f %8.0f %8.0f %8" PRIu64 " launches\n", row->kernels.min,
-		row->kernels.p5, row->kernels.median, row->kernels.p95, row->kernels.max);
+	fprintf(file, "%8" PRIu64 " %8.0f %8.0f %8.0f %8" PRIu64 " ", row->kernels.min,
+		row->kernels.median, row->kernels.p90, row->kernels.p99, row->kernels.max);
+	kp_print_cell(file, kp_human_percent(100 * row->kernels.cv), 6);
+	fputs("launches\n", file);
+}
+
+static void print_kernel(FILE *file, const struct kp_iteration_outlier *outlier)
+{
+	char name[64];
+
+	kp_text_visible(name, sizeof name, outlier->kernel, strlen(outlier->kernel));
+	fprintf(file, ", most in %s (%s more than on average)", name,
+		kp_human_duration((double)outlier->kernel_more_ns, 3).text);
 }
 
 /* Which took long, and what grew: kernels, or a gap. */
@@ -62,6 +74,8 @@ static void print_outliers(FILE *file, const struct kp_report *report,
 			kp_human_duration((double)outlier->wall_ns, DIGITS).text,
 			kp_human_duration(more_ns, 3).text,
 			busy_ns > idle_ns ? "kernels" : "idle time");
+		if (outlier->kernel && busy_ns > idle_ns)
+			print_kernel(file, outlier);
 		fprintf(file, "; longest gap %s (%s)\n",
 			kp_human_duration((double)outlier->longest_gap_ns, 3).text,
 			kp_gap_words[outlier->longest_gap_cause]);
@@ -116,8 +130,9 @@ void kp_print_iterations(FILE *file, const struct kp_report *report, const struc
 
 static void csv_spread(FILE *file, const struct kp_spread *spread)
 {
-	fprintf(file, ",%" PRIu64 ",%.0f,%.0f,%.0f,%" PRIu64, spread->min, spread->p5,
-		spread->median, spread->p95, spread->max);
+	fprintf(file, ",%" PRIu64 ",%.0f,%.0f,%.0f,%.0f,%.0f,%" PRIu64 ",%.4f", spread->min,
+		spread->p5, spread->median, spread->p90, spread->p95, spread->p99, spread->max,
+		spread->cv);
 }
 
 enum kp_status kp_print_iterations_csv(FILE *file, const struct kp_report *report)
@@ -130,8 +145,11 @@ enum kp_status kp_print_iterations_csv(FILE *file, const struct kp_report *repor
 	"," of "_min"                                                                              \
 	"," of "_p5"                                                                               \
 	"," of "_median"                                                                           \
+	"," of "_p90"                                                                              \
 	"," of "_p95"                                                                              \
-	"," of "_max"
+	"," of "_p99"                                                                              \
+	"," of "_max"                                                                              \
+	"," of "_cv"
 	fputs(HEADER("wall_ns") HEADER("busy_ns") HEADER("launches"), file);
 #undef HEADER
 	fputs(",outliers\r\n", file);

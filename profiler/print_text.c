@@ -10,6 +10,7 @@
 #include "profiler/print.h"
 #include "profiler/print_fusion.h"
 #include "profiler/print_processes.h"
+#include "profiler/print_ranges.h"
 #include "profiler/roofline.h"
 #include "profiler/text.h"
 #include "trace/arena.h"
@@ -289,6 +290,10 @@ enum kp_status kp_print_text(FILE *file, const struct kp_report *report, const s
 	if (view->by == KP_BY_PROCESS) {
 		fputc('\n', file);
 		status = kp_print_processes(file, report, view);
+	}
+	if (view->by == KP_BY_RANGE) {
+		fputc('\n', file);
+		status = kp_print_ranges(file, report, view);
 	}
 	if (status != KP_OK)
 		goto out;

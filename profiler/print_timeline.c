@@ -181,6 +181,25 @@ static void print_launch_bound(FILE *file, const struct kp_view *view,
 		      wall_ns / (wall_ns - gain->low_ns), wall_ns / (wall_ns - gain->high_ns));
 }
 
+static void print_phase(FILE *file, const struct kp_phase_row *row, const char *gpu,
+			const struct kp_view *view, const char *label)
+{
+	const struct kp_human wall = kp_human_duration((double)row->wall_ns, DIGITS);
+	const struct kp_human kernels = kp_human_count(row->kernels);
+	double busy_pct = row->wall_ns ? 100 * (double)row->busy_ns / (double)row->wall_ns : 0;
+
+	if (row->by_launch)
+		kp_print_line(file, view, KP_STYLE_PLAIN, label,
+			      "%s%s %s (NVTX): %s launches in it kept the GPU busy for %s",
+			      row->name, gpu, wall.text, kernels.text,
+			      kp_human_duration((double)row->busy_ns, DIGITS).text);
+	else
+		kp_print_line(file, view, KP_STYLE_PLAIN, label,
+			      "%s%s %s (%s): GPU busy %s of it, %s launches", row->name, gpu,
+			      wall.text, row->by_pattern ? "by its attention kernels" : "NVTX",
+			      kp_human_percent(busy_pct).text, kernels.text);
+}
+
 static void print_phases(FILE *file, const struct kp_report *report, const struct kp_view *view)
 {
 	const struct kp_timeline *timeline = report->timeline;
@@ -191,14 +210,7 @@ static void print_phases(FILE *file, const struct kp_report *report, const struc
 
 		if (report->gpu_count > 1)
 			snprintf(gpu, sizeof gpu, " on GPU %zu", row->gpu);
-		kp_print_line(file, view, KP_STYLE_PLAIN, i == 0 ? "Phases" : "",
-			      "%s%s %s (NVTX): GPU busy %s of it, %s launches", row->name, gpu,
-			      kp_human_duration((double)row->wall_ns, DIGITS).text,
-			      kp_human_percent(row->wall_ns ? 100 * (double)row->busy_ns /
-								      (double)row->wall_ns
-							    : 0)
-				      .text,
-			      kp_human_count(row->kernels).text);
+		print_phase(file, row, gpu, view, i == 0 ? "Phases" : "");
 	}
 }
 

@@ -12,7 +12,7 @@
 #include "profiler/plan_options.h"
 
 /* Values of the choices, in the order of their names in commands.c. */
-enum kp_by { KP_BY_OPERATOR, KP_BY_KERNEL, KP_BY_PROCESS, KP_BY_VARIANT };
+enum kp_by { KP_BY_OPERATOR, KP_BY_KERNEL, KP_BY_PROCESS, KP_BY_VARIANT, KP_BY_RANGE };
 enum kp_names { KP_NAMES_SHORT, KP_NAMES_FULL, KP_NAMES_MANGLED };
 enum kp_color { KP_COLOR_AUTO, KP_COLOR_ALWAYS, KP_COLOR_NEVER };
 enum kp_switch { KP_SWITCH_ON, KP_SWITCH_OFF };

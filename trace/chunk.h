@@ -38,7 +38,8 @@
 	X(COUNTERS, 20, "fields of one session of hardware counters, or why there is none")        \
 	X(SAMPLES, 21, "columns of samples of hardware counters")                                  \
 	X(CLOCKS, 22, "columns of clocks, power and temperature")                                  \
-	X(HOST, 24, "columns of the program's calls that launched kernels")
+	X(HOST, 24, "columns of the program's calls that launched kernels")                        \
+	X(RUNS, 28, "columns of launches in a row of one thread")
 
 enum kp_chunk_kind {
 #define KP_CHUNK_ROW(name, number, holds) KP_CHUNK_##name = (number),

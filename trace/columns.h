@@ -1,6 +1,6 @@
 /*
  * Batches of records to columns and back: the payloads of LAUNCHES, MEMOPS, RANGES, SAMPLES,
- * CLOCKS and HOST chunks.
+ * CLOCKS, HOST and RUNS chunks.
  *
  * A payload is a sequence of (varint column number, u32 length, bytes). A column that holds nothing
  * but zeros is left out; unknown columns are skipped. All arithmetic is modulo 2^64, so that every
@@ -12,6 +12,7 @@
 #include "trace/codec.h"
 #include "trace/host_call.h"
 #include "trace/lanes.h"
+#include "trace/launch_run.h"
 #include "trace/records.h"
 #include "trace/status.h"
 
@@ -85,6 +86,16 @@
 	X(12, block[0])                                                                            \
 	X(13, block[1])                                                                            \
 	X(14, block[2])
+#define KP_RUN_COLUMNS(X)                                                                          \
+	X(1, start_ns)                                                                             \
+	X(2, end_ns)                                                                               \
+	X(3, shapes)                                                                               \
+	X(4, thread)                                                                               \
+	X(5, kind)                                                                                 \
+	X(6, context)                                                                              \
+	X(7, stream)                                                                               \
+	X(8, launches)                                                                             \
+	X(9, kernels)
 
 /* Appends `count` launches, which are in order of start; configurations are known to `lanes`. */
 void kp_columns_put_launches(const struct kp_launch *launches, size_t count, struct kp_lanes *lanes,
@@ -95,6 +106,7 @@ void kp_columns_put_samples(const struct kp_counter_sample *samples, size_t coun
 			    struct kp_buffer *out);
 void kp_columns_put_clocks(const struct kp_clocks *clocks, size_t count, struct kp_buffer *out);
 void kp_columns_put_host(const struct kp_host_call *calls, size_t count, struct kp_buffer *out);
+void kp_columns_put_runs(const struct kp_launch_run *runs, size_t count, struct kp_buffer *out);
 
 /* Decodes exactly `count` records into `out`. Errors: KP_CORRUPT (a configuration that `lanes` does
  * not know included). */
@@ -105,6 +117,8 @@ enum kp_status kp_columns_get_ranges(struct kp_cursor *cursor, size_t count, str
 enum kp_status kp_columns_get_samples(struct kp_cursor *cursor, size_t count,
 				      struct kp_counter_sample *out);
 enum kp_status kp_columns_get_clocks(struct kp_cursor *cursor, size_t count, struct kp_clocks *out);
+enum kp_status kp_columns_get_runs(struct kp_cursor *cursor, size_t count,
+				   struct kp_launch_run *out);
 enum kp_status kp_columns_get_host(struct kp_cursor *cursor, size_t count,
 				   struct kp_host_call *out);
 

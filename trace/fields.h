@@ -68,7 +68,12 @@
 	F(24, U64, host_calls)            /* calls that launched kernels, timed for --host */      \
 	F(25, U64, host_kernels)    /* kernels that these issued; absent: not all are known */     \
 	F(26, U64, host_calls_lost) /* such calls that could not be kept */                        \
-	F(27, U64, host_calls_unwritten) /* kept, but the trace could not be written */
+	F(27, U64, host_calls_unwritten) /* kept, but the trace could not be written */            \
+	F(48, U64, runs_begin_ns)  /* launches are in runs from then on; 0: from the start */      \
+	F(49, U64, run_records)    /* records of runs */                                           \
+	F(50, U64, run_kernels)    /* kernels of their launches */                                 \
+	F(51, U64, runs_lost)      /* launches since then that are surely, or perhaps, in none */  \
+	F(52, U64, runs_unwritten) /* records that could not be written */
 
 #define KP_NOTE_FIELDS(F)                                                                          \
 	F(1, U64, level) /* enum kp_note_level */                                                  \

@@ -40,7 +40,8 @@ struct kp_reader {
 static bool is_batch(uint8_t kind)
 {
 	return kind == KP_CHUNK_LAUNCHES || kind == KP_CHUNK_MEMOPS || kind == KP_CHUNK_RANGES ||
-	       kind == KP_CHUNK_SAMPLES || kind == KP_CHUNK_CLOCKS || kind == KP_CHUNK_HOST;
+	       kind == KP_CHUNK_SAMPLES || kind == KP_CHUNK_CLOCKS || kind == KP_CHUNK_HOST ||
+	       kind == KP_CHUNK_RUNS;
 }
 
 static bool is_known(uint8_t kind)
@@ -191,6 +192,10 @@ static enum kp_status list_batch(struct kp_reader *reader, size_t number)
 		process->view.promised_launches += header->record_count;
 	if (header->kind == KP_CHUNK_HOST)
 		process->view.promised_host_calls += header->record_count;
+	if (header->kind == KP_CHUNK_RANGES)
+		process->view.promised_ranges += header->record_count;
+	if (header->kind == KP_CHUNK_RUNS)
+		process->view.promised_runs += header->record_count;
 	reader->batches[reader->batch_count++] = number;
 	return KP_OK;
 }
@@ -373,6 +378,7 @@ static const size_t strides[] = {
 	[KP_CHUNK_SAMPLES] = sizeof(struct kp_counter_sample),
 	[KP_CHUNK_CLOCKS] = sizeof(struct kp_clocks),
 	[KP_CHUNK_HOST] = sizeof(struct kp_host_call),
+	[KP_CHUNK_RUNS] = sizeof(struct kp_launch_run),
 };
 
 /* Decodes the records of a chunk for which there is room. */
@@ -403,6 +409,10 @@ static enum kp_status decode_records(struct kp_reader *reader, const struct kp_c
 		out->kind = KP_EVENT_HOST;
 		out->calls = reader->records;
 		return kp_columns_get_host(payload, count, reader->records);
+	case KP_CHUNK_RUNS:
+		out->kind = KP_EVENT_RUNS;
+		out->runs = reader->records;
+		return kp_columns_get_runs(payload, count, reader->records);
 	default:
 		out->kind = KP_EVENT_CLOCKS;
 		out->clocks = reader->records;

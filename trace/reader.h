@@ -3,9 +3,9 @@
  *
  * Opening scans the chunk headers (64 bytes each) into an index. Next come the descriptive records
  * of every process, which fill its tables; then batches of launches, memory operations, ranges,
- * samples, clocks and calls, a chunk at a time, in order of each chunk's first start. Damaged parts
- * are skipped and counted, never trusted: see kp_reader_damage. No function here prints or exits.
- * Not thread-safe.
+ * samples, clocks, calls and runs, a chunk at a time, in order of each chunk's first start. Damaged
+ * parts are skipped and counted, never trusted: see kp_reader_damage. No function here prints or
+ * exits. Not thread-safe.
  */
 #ifndef KP_TRACE_READER_H
 #define KP_TRACE_READER_H
@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "trace/host_call.h"
+#include "trace/launch_run.h"
 #include "trace/records.h"
 #include "trace/status.h"
 
@@ -39,8 +40,9 @@ struct kp_process {
 	size_t window_count; /* 0: recorded from start to end */
 	const struct kp_counters_info *counters; /* sessions of counters, in no order */
 	size_t counters_count;
-	uint64_t promised_launches, promised_host_calls; /* by the headers of readable chunks */
-	uint64_t missing_chunks;                         /* gaps in its numbering */
+	/* By the headers of readable chunks. */
+	uint64_t promised_launches, promised_host_calls, promised_ranges, promised_runs;
+	uint64_t missing_chunks; /* gaps in its numbering */
 };
 
 enum kp_event_kind {
@@ -49,7 +51,8 @@ enum kp_event_kind {
 	KP_EVENT_RANGES,
 	KP_EVENT_SAMPLES,
 	KP_EVENT_CLOCKS,
-	KP_EVENT_HOST
+	KP_EVENT_HOST,
+	KP_EVENT_RUNS
 };
 
 /*
@@ -68,6 +71,7 @@ struct kp_event {
 			*samples; /* of one session, which is known, always */
 		const struct kp_clocks *clocks;
 		const struct kp_host_call *calls;
+		const struct kp_launch_run *runs;
 	};
 	uint64_t watermark_ns;
 };

@@ -385,6 +385,7 @@ enum kp_status kp_tables_add(struct kp_tables *tables, const struct kp_chunk_hea
 	case KP_CHUNK_SAMPLES:
 	case KP_CHUNK_CLOCKS:
 	case KP_CHUNK_HOST:
+	case KP_CHUNK_RUNS:
 		break;
 	}
 	return KP_UNSUPPORTED;

@@ -25,6 +25,7 @@
 #define CLOCKS_PER_CHUNK 64
 #define SAMPLES_PER_CHUNK 16384
 #define HOST_PER_CHUNK 16384
+#define RUNS_PER_CHUNK 4096
 #define TABLE_BYTES_PER_CHUNK (1U << 20)
 #define ZSTD_LEVEL 3
 
@@ -61,8 +62,9 @@ struct kp_writer {
 	struct kp_memop *memops;
 	struct kp_range *ranges;
 	struct kp_clocks clocks[CLOCKS_PER_CHUNK];
-	struct kp_host_call *host; /* NULL until there is one */
-	size_t launch_count, memop_count, range_count, clocks_count, host_count;
+	struct kp_host_call *host;  /* NULL until there is one */
+	struct kp_launch_run *runs; /* the same */
+	size_t launch_count, memop_count, range_count, clocks_count, host_count, run_count;
 	struct kp_buffer payload, sealed;
 	ZSTD_CCtx *compressor;
 	struct kp_writer_loss loss;
@@ -110,6 +112,7 @@ void kp_writer_destroy(struct kp_writer *writer)
 	free(writer->memops);
 	free(writer->ranges);
 	free(writer->host);
+	free(writer->runs);
 	kp_buffer_fini(&writer->payload);
 	kp_buffer_fini(&writer->sealed);
 	ZSTD_freeCCtx(writer->compressor);
@@ -318,8 +321,10 @@ static void put_columns(struct kp_writer *writer, enum kp_chunk_kind kind, size_
 		kp_columns_put_ranges(writer->ranges, count, &writer->payload);
 	else if (kind == KP_CHUNK_CLOCKS)
 		kp_columns_put_clocks(writer->clocks, count, &writer->payload);
-	else
+	else if (kind == KP_CHUNK_HOST)
 		kp_columns_put_host(writer->host, count, &writer->payload);
+	else
+		kp_columns_put_runs(writer->runs, count, &writer->payload);
 }
 
 /* Writes the `*count` buffered records of one kind and empties the buffer; *lost grows on failure.
@@ -374,6 +379,12 @@ static enum kp_status flush_host(struct kp_writer *writer)
 {
 	return flush_batch(writer, KP_CHUNK_HOST, writer->host, sizeof(*writer->host),
 			   &writer->host_count, &writer->loss.host_calls);
+}
+
+static enum kp_status flush_runs(struct kp_writer *writer)
+{
+	return flush_batch(writer, KP_CHUNK_RUNS, writer->runs, sizeof(*writer->runs),
+			   &writer->run_count, &writer->loss.runs);
 }
 
 enum kp_status kp_writer_launch(struct kp_writer *writer, const struct kp_launch *launch)
@@ -447,11 +458,23 @@ enum kp_status kp_writer_host(struct kp_writer *writer, const struct kp_host_cal
 	return writer->host_count == HOST_PER_CHUNK ? flush_host(writer) : KP_OK;
 }
 
+enum kp_status kp_writer_run(struct kp_writer *writer, const struct kp_launch_run *run)
+{
+	if (!writer->runs)
+		writer->runs = malloc(RUNS_PER_CHUNK * sizeof(*writer->runs));
+	if (!writer->runs) {
+		writer->loss.runs++;
+		return KP_NO_MEMORY;
+	}
+	writer->runs[writer->run_count++] = *run;
+	return writer->run_count == RUNS_PER_CHUNK ? flush_runs(writer) : KP_OK;
+}
+
 enum kp_status kp_writer_flush(struct kp_writer *writer)
 {
 	const enum kp_status results[] = {flush_launches(writer), flush_memops(writer),
-					  flush_ranges(writer), flush_clocks(writer),
-					  flush_host(writer)};
+					  flush_ranges(writer),   flush_clocks(writer),
+					  flush_host(writer),     flush_runs(writer)};
 
 	for (size_t i = 0; i < sizeof(results) / sizeof(results[0]); i++)
 		if (results[i] != KP_OK)

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "trace/host_call.h"
+#include "trace/launch_run.h"
 #include "trace/records.h"
 #include "trace/status.h"
 
@@ -22,7 +23,7 @@ struct kp_writer;
 
 /* What could not be written, because the file could not take it. */
 struct kp_writer_loss {
-	uint64_t launches, memops, ranges, samples, clocks, host_calls;
+	uint64_t launches, memops, ranges, samples, clocks, host_calls, runs;
 	int first_errno; /* 0: no write failed */
 };
 
@@ -54,6 +55,7 @@ enum kp_status kp_writer_launch(struct kp_writer *writer, const struct kp_launch
 enum kp_status kp_writer_memop(struct kp_writer *writer, const struct kp_memop *memop);
 enum kp_status kp_writer_range(struct kp_writer *writer, const struct kp_range *range);
 enum kp_status kp_writer_host(struct kp_writer *writer, const struct kp_host_call *call);
+enum kp_status kp_writer_run(struct kp_writer *writer, const struct kp_launch_run *run);
 
 enum kp_status kp_writer_clocks(struct kp_writer *writer, const struct kp_clocks *clocks);
 /*

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 CALLS = 2000
 LIMIT = 150  # instructions a launch when nothing is to be done
+RANGE_LIMIT = 400  # once the program has opened a range
 HOST_LIMIT = 400  # with --host, the clock's own instructions aside
 SKIPPED = 77
 
@@ -45,6 +46,7 @@ ROWS = [
     Row("address", "capture", None),
     Row("link", "graph", LIMIT),
     Row("address", "graph", LIMIT),
+    Row("link", "range", RANGE_LIMIT),
     Row("link", "launch", HOST_LIMIT, ("--host",)),
     Row("address", "graph", HOST_LIMIT, ("--host",)),
 ]

@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "inject/nvtx.h"
+#include "inject/runs.h"
+#include "inject/share_clock.h"
 #include "inject/state.h"
 #include "inject/windows.h"
 
@@ -29,6 +31,24 @@ void kp_windows_range_end(bool counted)
 
 void kp_inject_watch_forks(void)
 {
+}
+
+/* Nor runs of launches, or another clock. */
+static unsigned edges, edges_of_process;
+
+void kp_runs_arm(void)
+{
+}
+
+void kp_runs_edge(bool of_process)
+{
+	edges += !of_process;
+	edges_of_process += of_process;
+}
+
+int64_t kp_share_clock_shift_ns(void)
+{
+	return 0;
 }
 
 static NvtxFunctionPointer core[NVTX_CBID_CORE_SIZE], core2[NVTX_CBID_CORE2_SIZE];
@@ -85,9 +105,39 @@ static void test_ended_ranges_give_their_ids_back(void **state)
 	close(fd);
 }
 
+/* Each begin and end parts the launches of the thread, or of the process; a vain pop does not. */
+static void test_ranges_part_launches(void **state)
+{
+	int(NVTX_API * push)(const char *) =
+		(int(NVTX_API *)(const char *))core[NVTX_CBID_CORE_RangePushA];
+	int(NVTX_API * pop)(void) = (int(NVTX_API *)(void))core[NVTX_CBID_CORE_RangePop];
+	nvtxRangeId_t(NVTX_API * start)(const char *) =
+		(nvtxRangeId_t(NVTX_API *)(const char *))core[NVTX_CBID_CORE_RangeStartA];
+	void(NVTX_API * end)(nvtxRangeId_t) =
+		(void(NVTX_API *)(nvtxRangeId_t))core[NVTX_CBID_CORE_RangeEnd];
+	nvtxRangeId_t id;
+
+	(void)state;
+	edges = edges_of_process = 0;
+	push("outer");
+	push("inner");
+	assert_int_equal(edges, 2);
+	assert_int_equal(pop(), 1);
+	assert_int_equal(pop(), 0);
+	assert_true(pop() < 0);
+	assert_int_equal(edges, 4);
+	id = start("request");
+	assert_int_equal(edges_of_process, 1);
+	end(id);
+	end(id);
+	assert_int_equal(edges_of_process, 2);
+	assert_int_equal(edges, 4);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_ended_ranges_give_their_ids_back)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_ended_ranges_give_their_ids_back),
+					   cmocka_unit_test(test_ranges_part_launches)};
 
 	for (unsigned i = 0; i < NVTX_CBID_CORE_SIZE; i++)
 		core_table[i] = &core[i];

@@ -100,6 +100,18 @@ static void check_calls(const struct kp_event *event, uint64_t floor_ns, struct 
 	walk->calls += event->count;
 }
 
+static void check_runs(const struct kp_event *event, uint64_t floor_ns, struct walk *walk)
+{
+	for (size_t i = 0; i < event->count; i++) {
+		const struct kp_launch_run *runs = event->runs;
+
+		REQUIRE(i == 0 || runs[i - 1].start_ns <= runs[i].start_ns);
+		if (kp_time_quality(runs[i].start_ns, runs[i].end_ns) == KP_TIME_VALID)
+			REQUIRE(runs[i].start_ns >= floor_ns);
+		mix(walk, runs[i].start_ns ^ runs[i].shapes ^ runs[i].launches);
+	}
+}
+
 static void check_event(const struct kp_event *event, uint64_t *floor_ns, struct walk *walk)
 {
 	REQUIRE(event->process != NULL);
@@ -121,6 +133,9 @@ static void check_event(const struct kp_event *event, uint64_t *floor_ns, struct
 		break;
 	case KP_EVENT_HOST:
 		check_calls(event, *floor_ns, walk);
+		break;
+	case KP_EVENT_RUNS:
+		check_runs(event, *floor_ns, walk);
 		break;
 	}
 	if (event->watermark_ns > *floor_ns)

@@ -19,6 +19,7 @@ import compare
 import counter_checks
 import fusion_checks
 import host_checks
+import range_checks
 import timeline_checks
 import workload_checks
 from compare import median
@@ -617,6 +618,7 @@ CHECKS = [
     Check("duty-totals-torch-graph", 600, duty_totals(torch_long(graph=True)),
           "the same, PyTorch in a CUDA graph"),
     *host_checks.rows(sample, record_with, need_torch, TORCH),
+    *range_checks.rows(sample, record_with, need_torch, TORCH),
     *timeline_checks.rows(sample, record_with, need_torch, TORCH),
     *counter_checks.CHECKS,
     *ceiling_checks.CHECKS,

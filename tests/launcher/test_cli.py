@@ -74,7 +74,7 @@ class Help(Case):
         self.assertEqual(self.complete("re"), ["record", "report"])
         self.assertEqual(self.complete("--quie"), ["--quiet"])
         self.assertEqual(self.complete("report", "--by", ""),
-                         ["operator", "kernel", "process", "variant"])
+                         ["operator", "kernel", "process", "variant", "range"])
         self.assertEqual(self.complete("report", "-f", "y"), ["yaml"])
         self.assertEqual(self.complete("help", "doc"), ["doctor"])
         self.assertEqual(sorted(self.complete("report", "--")),

@@ -5,7 +5,7 @@
  *
  * DOOR is how it has found the entry point: «link», «dlsym», or «address» (cuGetProcAddress).
  * WORK is «launch»; «capture», which launches while another stream is being captured; or «graph»,
- * which launches a graph of one kernel.
+ * which launches a graph of one kernel; or «range», which launches in an NVTX range.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include <cuda.h>
+#include <nvtx3/nvToolsExt.h>
 
 #include "tests/fake_gpu/common/image.h"
 
@@ -124,6 +125,8 @@ int main(int argc, char **argv)
 	check(cuCtxSetCurrent(context), "cuCtxSetCurrent");
 	check(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
 	check(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+	if (strcmp(argv[2], "range") == 0)
+		nvtxRangePushA("range");
 	if (strcmp(argv[2], "graph") == 0) {
 		launch_graphs(argv[1], make_graph(load_kernel()), stream, count);
 	} else if (strcmp(argv[2], "capture") == 0) {
