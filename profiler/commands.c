@@ -17,7 +17,7 @@
 
 #define AT(member) offsetof(struct kp_settings, member)
 #define MANY SIZE_MAX
-#define COMMAND_COUNT 10
+#define COMMAND_COUNT 11
 
 static const char *const by_names[] = {"operator", "kernel", "process", "variant", "range", NULL};
 static const char *const name_names[] = {"short", "full", "mangled", NULL};
@@ -484,6 +484,7 @@ static const struct kp_command version_command = {
 
 const struct kp_command *const kp_commands[COMMAND_COUNT + 1] = {
 	&run_command, &record_command, &report_command, &kp_plan_command, &info_command,
+	&kp_export_command,
 	&ctl_command, &bench_command, &doctor_command, &help_command, &version_command, NULL,
 };
 // clang-format on
@@ -512,7 +513,8 @@ int kp_commands_run(const struct kp_command *command, int argc, char **argv)
 				       .threshold_pct = 30,
 				       .top = 10,
 				       .counters = KP_COUNTERS_DEFAULT,
-				       .device = UINT64_MAX};
+				       .device = UINT64_MAX,
+				       .limit = UINT64_MAX};
 	char complaint[KP_COMPLAINT_BYTES];
 
 	if (kp_options_parse(command, argc, argv, &settings, complaint) != KP_OK)

@@ -9,6 +9,8 @@ extern const struct kp_command *const kp_commands[];
 
 /* plan_command.c: its row of that table. */
 extern const struct kp_command kp_plan_command;
+/* export_command.c: the same. */
+extern const struct kp_command kp_export_command;
 
 /* The command of this name; NULL: there is none. */
 const struct kp_command *kp_commands_find(const char *name);
@@ -22,6 +24,7 @@ int kp_cmd_run(const struct kp_settings *settings);
 int kp_cmd_record(const struct kp_settings *settings);
 int kp_cmd_report(const struct kp_settings *settings);
 int kp_cmd_info(const struct kp_settings *settings);
+int kp_cmd_export(const struct kp_settings *settings);
 int kp_cmd_ctl(const struct kp_settings *settings);
 int kp_cmd_bench(const struct kp_settings *settings);
 int kp_cmd_doctor(const struct kp_settings *settings);

@@ -14,7 +14,7 @@
 void kp_help_argument(const struct kp_option *option, char *out, size_t size)
 {
 	snprintf(out, size, "%s", option->argument ? option->argument : "");
-	for (size_t i = 0; option->choices && option->choices[i]; i++) {
+	for (size_t i = 0; !option->argument && option->choices && option->choices[i]; i++) {
 		size_t length = strlen(out);
 		snprintf(out + length, size - length, "%s%s", i ? "|" : "", option->choices[i]);
 	}

@@ -25,7 +25,7 @@ struct kp_option {
 	char letter;      /* 0: none */
 	enum kp_option_type type;
 	size_t offset;              /* of the member of struct kp_settings */
-	const char *argument;       /* as help shows it; NULL for flags and choices */
+	const char *argument;       /* as help shows it; NULL for flags; choices stand for it */
 	const char *const *choices; /* ended by NULL */
 	double minimum, maximum;
 	char suffix;      /* 0: none */

@@ -45,6 +45,7 @@ struct kp_settings {
 	double counter_interval_us;         /* 0: the set's */
 	bool all;                           /* whatever was tried, not the best alone */
 	uint64_t device;                    /* to measure; UINT64_MAX: the first of each model */
+	uint64_t limit;                     /* slices of an exported timeline; 0: all */
 	bool man, bash_completion;
 	struct kp_plan_settings plan;
 	char **operands; /* borrowed from main's argv, ended by NULL */
