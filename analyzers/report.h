@@ -65,6 +65,7 @@ struct kp_report_options {
 	bool busy_shares;     /* compute busy_pct and span_pct of the rows; else they are 0 */
 	bool ranges;          /* find out what NVTX ranges own; else NULL */
 	bool timeline;        /* compute the timeline and exclusive times; else NULL and 0 */
+	bool step_parts;      /* compute timeline->parts; else NULL */
 	bool process_times;   /* compute busy_ns of the processes; else they are 0 */
 	const struct kp_ceilings_finder *ceilings; /* who knows more of GPUs; NULL: nobody;
 						      the report does not keep it */
@@ -100,6 +101,8 @@ struct kp_report {
 	uint64_t range_count;                  /* NVTX ranges in the trace */
 	const struct kp_report_ranges *ranges; /* NULL: there are none, or not asked for */
 	const char *advice;                    /* one sentence that a person can act on */
+	const struct kp_gate_outcome *gates;   /* see gates.h; NULL: none was asked for */
+	size_t gate_count;
 	struct kp_arena *arena;
 };
 

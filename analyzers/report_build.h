@@ -59,6 +59,7 @@ struct kp_builder {
 	struct kp_intern row_keys; /* (name, variant by sequence) */
 	struct kp_build_row *rows;
 	size_t row_count, row_capacity;
+	size_t *kernel_of_row;    /* in the report's kernels[], once the ranking stands; scratch */
 	struct kp_intern devices; /* (process, device) */
 	uint32_t *gpu_of_device;
 	size_t device_capacity;

@@ -196,8 +196,9 @@ static enum kp_status put_kernels(struct kp_builder *builder, struct kp_build_dr
 	size_t count = builder->row_count;
 	struct kp_kernel_row *rows = kp_arena_alloc(report->arena, (count + 1) * sizeof(*rows));
 	size_t *by_time = kp_arena_alloc(report->arena, (count + 1) * sizeof(*by_time));
+	size_t *places = kp_arena_alloc(builder->scratch, (count + 1) * sizeof(*places));
 
-	if (!rows || !by_time)
+	if (!rows || !by_time || !places)
 		return KP_NO_MEMORY;
 	for (size_t i = 0; i < count; i++) {
 		drafts[i].row.operator_index = place[drafts[i].row.operator_index];
@@ -206,6 +207,7 @@ static enum kp_status put_kernels(struct kp_builder *builder, struct kp_build_dr
 	qsort(drafts, count, sizeof(*drafts), compare_in_operator);
 	for (size_t i = 0; i < count; i++) {
 		rows[i] = drafts[i].row;
+		places[drafts[i].number] = i;
 		drafts[i].number = (uint32_t)i; /* from now on: the place among the kernels */
 	}
 	qsort(drafts, count, sizeof(*drafts), compare_time);
@@ -214,6 +216,7 @@ static enum kp_status put_kernels(struct kp_builder *builder, struct kp_build_dr
 	report->kernels = rows;
 	report->kernel_count = count;
 	report->kernels_by_time = by_time;
+	builder->kernel_of_row = places;
 	return KP_OK;
 }
 

@@ -89,6 +89,7 @@ void kp_build_timeline_end(struct kp_builder *builder)
 	kp_intern_fini(&line->lane_keys);
 	kp_alone_times_fini(&line->alone);
 	kp_arena_destroy(line->arena);
+	kp_steps_destroy(line->steps);
 	free(line);
 }
 

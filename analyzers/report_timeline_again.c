@@ -156,10 +156,34 @@ static struct kp_iteration_mark mark_at(const struct kp_line_gpu *gpu,
 	};
 }
 
-/* All of a use's borders up to an instant, of iterations that are ranges. */
-static enum kp_status cross_steps(const struct kp_line_gpu *gpu, struct kp_line_use *use,
-				  uint64_t until_ns)
+/* Where the iterations of a use are looked at. */
+struct place {
+	struct kp_build_timeline *line;
+	size_t gpu, use;
+};
+
+static enum kp_status begin(const struct place *at, const struct kp_iteration_mark *mark)
 {
+	kp_iterations_begin(at->line->uses[at->use].iterations, mark);
+	return at->line->steps ? kp_steps_begin(at->line->steps, at->gpu, at->use, mark) : KP_OK;
+}
+
+static enum kp_status end(const struct place *at, const struct kp_iteration_mark *mark)
+{
+	struct kp_iterations *iterations = at->line->uses[at->use].iterations;
+	uint64_t found = iterations->found;
+	enum kp_status status = kp_iterations_end(iterations, mark);
+
+	if (status != KP_OK || !at->line->steps)
+		return status;
+	return kp_steps_end(at->line->steps, at->gpu, at->use, mark, iterations->found > found);
+}
+
+/* All of a use's borders up to an instant, of iterations that are ranges. */
+static enum kp_status cross_steps(const struct place *at, uint64_t until_ns)
+{
+	const struct kp_line_gpu *gpu = &at->line->gpus[at->gpu];
+	struct kp_line_use *use = &at->line->uses[at->use];
 	enum kp_status status = KP_OK;
 	uint64_t at_ns;
 
@@ -167,10 +191,7 @@ static enum kp_status cross_steps(const struct kp_line_gpu *gpu, struct kp_line_
 	       at_ns != UINT64_MAX) {
 		struct kp_iteration_mark mark = mark_at(gpu, use, at_ns);
 
-		if (use->steps.inside)
-			status = kp_iterations_end(use->iterations, &mark);
-		else
-			kp_iterations_begin(use->iterations, &mark);
+		status = use->steps.inside ? end(at, &mark) : begin(at, &mark);
 		cross(&use->steps);
 		use->at_border = true;
 	}
@@ -210,7 +231,7 @@ static enum kp_status cross_borders(struct kp_builder *builder, size_t number, u
 
 		if (builder->uses[i].gpu != number)
 			continue;
-		status = cross_steps(gpu, use, until_ns);
+		status = cross_steps(&(struct place){line, number, i}, until_ns);
 		at_ns = next_border(&use->steps);
 		next_ns = at_ns < next_ns ? at_ns : next_ns;
 		for (unsigned k = 0; k < KP_PHASE_COUNT; k++) {
@@ -239,17 +260,18 @@ static void add_gap(struct kp_line_use *use, const struct kp_gap *gap)
 }
 
 /* Where an iteration begins with a kernel: ends the one before. */
-static enum kp_status step(const struct kp_line_gpu *gpu, struct kp_line_use *use,
-			   const struct kp_activity *kernel, const struct kp_gap *gap)
+static enum kp_status step(const struct place *at, const struct kp_activity *kernel,
+			   const struct kp_gap *gap)
 {
+	const struct kp_line_gpu *gpu = &at->line->gpus[at->gpu];
+	struct kp_line_use *use = &at->line->uses[at->use];
 	struct kp_iteration_mark mark = mark_at(gpu, use, kernel->start_ns);
-	enum kp_status status = kp_iterations_end(use->iterations, &mark);
+	enum kp_status status = end(at, &mark);
 
 	if (gap)
 		add_gap(use, gap);
 	mark = mark_at(gpu, use, kernel->start_ns);
-	kp_iterations_begin(use->iterations, &mark);
-	return status;
+	return status == KP_OK ? begin(at, &mark) : status;
 }
 
 struct visit {
@@ -280,11 +302,14 @@ static enum kp_status visit(void *context, const struct kp_activity *item)
 		kp_gap_calls_recall(&gpu->verdicts, gpu->gaps.gaps - 1, &gap);
 	if (any && use->iterations)
 		kp_iterations_gap(use->iterations, &gap);
+	if (any && line->steps)
+		kp_steps_gap(line->steps, item->use, &gap);
 	graph = kp_line_graph_begin(line, use, item);
 	begins =
 		use->found && (item->symbol == use->anchor || graph == &line->symbols[use->anchor]);
 	if (status == KP_OK && begins)
-		status = step(gpu, use, item, any ? &gap : NULL);
+		status =
+			step(&(struct place){line, at->number, item->use}, item, any ? &gap : NULL);
 	else if (any)
 		add_gap(use, &gap);
 	if (status == KP_OK && use->iterations)
@@ -294,6 +319,8 @@ static enum kp_status visit(void *context, const struct kp_activity *item)
 	use->position++;
 	for (unsigned k = 0; k < KP_PHASE_COUNT; k++)
 		use->phases[k].kernels += use->phases[k].walk.inside;
+	if (status == KP_OK && line->steps)
+		status = kp_steps_kernel(line->steps, at->number, item);
 	return status == KP_OK ? kp_gaps_run(&gpu->gaps, item) : status;
 }
 
@@ -363,5 +390,10 @@ enum kp_status kp_line_again(struct kp_builder *builder)
 		status = prepare(builder, i, &any);
 	if (status == KP_OK)
 		status = restart(line);
+	if (status == KP_OK && builder->report->options.step_parts) {
+		status = kp_steps_create(line->symbol_keys.count, line->use_count, line->gpu_count,
+					 &line->steps);
+		any = true; /* neighbours are wanted in any case */
+	}
 	return status == KP_OK && any ? read_again(builder) : status;
 }

@@ -223,5 +223,6 @@ enum kp_status kp_build_timeline_put(struct kp_builder *builder)
 		out->ranges_left_out += builder->timeline->processes[i].steps.left_out;
 	}
 	report->timeline = out;
-	return put_uses(builder, out);
+	enum kp_status status = put_uses(builder, out);
+	return status == KP_OK ? kp_line_put_steps(builder, out) : status;
 }

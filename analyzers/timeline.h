@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "analyzers/gap_causes.h"
+#include "analyzers/step_parts.h"
 #include "analyzers/stream_order.h"
 #include "analyzers/timeline_steps.h"
 
@@ -52,6 +53,8 @@ struct kp_timeline {
 	const struct kp_idle_row *idle; /* one a GPU of the report */
 	const struct kp_iteration_row *iterations;
 	size_t iteration_count;
+	const struct kp_step_parts *parts; /* one a process on a GPU; NULL: not asked for */
+	size_t part_count;
 	const char *range;        /* that was asked for; NULL: iterations by repetition */
 	uint64_t ranges_found;    /* of that name */
 	uint64_t ranges_left_out; /* they overlap with others of that name */

@@ -14,6 +14,7 @@
 #include "analyzers/phases.h"
 #include "analyzers/repetition.h"
 #include "analyzers/report_timeline.h"
+#include "analyzers/step_parts_build.h"
 #include "analyzers/stream_order.h"
 
 /* One launch configuration of one process. */
@@ -93,6 +94,7 @@ struct kp_build_timeline {
 	size_t lane_capacity;
 	struct kp_alone_times alone;
 	struct kp_arena *arena; /* histograms */
+	struct kp_steps *steps; /* NULL: not asked for */
 };
 
 /* report_timeline.c: a batch of launches or memory operations into the activities. */
@@ -107,5 +109,8 @@ struct kp_symbol *kp_line_graph_begin(struct kp_build_timeline *line, struct kp_
 
 /* report_timeline_again.c: finds what repeats, and reads the trace again for it. */
 enum kp_status kp_line_again(struct kp_builder *builder);
+
+/* report_steps.c: what iterations are made of, once these are in the timeline. */
+enum kp_status kp_line_put_steps(const struct kp_builder *builder, struct kp_timeline *out);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "profiler/ceilings_cache.h"
 #include "profiler/commands.h"
+#include "profiler/gating.h"
 #include "profiler/open.h"
 #include "profiler/output.h"
 #include "profiler/print.h"
@@ -58,17 +59,37 @@ enum kp_format kp_ranking_format(const struct kp_settings *settings)
 	return by_extension >= 0 ? (enum kp_format)by_extension : KP_FORMAT_TEXT;
 }
 
-int kp_cmd_report(const struct kp_settings *settings)
+/* Builds, judges, writes; returns the exit status. */
+static int report_on(struct kp_reader *reader, const struct kp_settings *settings,
+		     const struct kp_gating *gating)
 {
 	enum kp_format format = kp_ranking_format(settings);
-	struct kp_reader *reader =
-		kp_open_traces((const char *const *)settings->operands, settings->operand_count);
-	if (!reader)
-		return KP_EXIT_FAILURE;
 	struct kp_report *report = kp_ranking_build(reader, settings, format);
-	bool done = report && kp_ranking_write(report, settings, format, settings->output);
-	if (report)
-		kp_report_destroy(report);
+	int status = KP_EXIT_FAILURE;
+
+	if (report && kp_gating_judge_report(gating, report) &&
+	    kp_ranking_write(report, settings, format, settings->output)) {
+		const struct kp_gate_suite suite = {settings->operands[0], report->gates,
+						    report->gate_count};
+
+		status = kp_gating_conclude(settings, "report", &suite, 1);
+	}
+	kp_report_destroy(report);
+	return status;
+}
+
+int kp_cmd_report(const struct kp_settings *settings)
+{
+	struct kp_gating gating;
+	struct kp_reader *reader;
+	int status = KP_EXIT_FAILURE;
+
+	if (!kp_gating_open(settings, KP_GATE_REPORT, &gating))
+		return KP_EXIT_FAILURE;
+	reader = kp_open_traces((const char *const *)settings->operands, settings->operand_count);
+	if (reader)
+		status = report_on(reader, settings, &gating);
 	kp_reader_close(reader);
-	return done ? 0 : KP_EXIT_FAILURE;
+	kp_gating_close(&gating);
+	return status;
 }

@@ -11,13 +11,14 @@
 
 #include "profiler/counter_options.h"
 #include "profiler/format.h"
+#include "profiler/gating.h"
 #include "profiler/help.h"
 #include "profiler/say.h"
 #include "trace/control.h"
 
 #define AT(member) offsetof(struct kp_settings, member)
 #define MANY SIZE_MAX
-#define COMMAND_COUNT 11
+#define COMMAND_COUNT 12
 
 static const char *const by_names[] = {"operator", "kernel", "process", "variant", "range", NULL};
 static const char *const name_names[] = {"short", "full", "mangled", NULL};
@@ -241,6 +242,12 @@ static const struct kp_example reader_statuses[] = {
 	{"125", "A file could not be read or written, or kprof was called wrongly."},
 	{0},
 };
+static const struct kp_example report_statuses[] = {
+	{"0", "The output is complete, and no rule of --fail-on failed."},
+	{"1", "A rule of --fail-on failed; one line each says so."},
+	{"125", "A file could not be read or written, or kprof was called wrongly."},
+	{0},
+};
 static const struct kp_example doctor_statuses[] = {
 	{"0", "This machine can profile."},
 	{"1", "It cannot; the lines marked FAIL say why."},
@@ -337,15 +344,16 @@ static const struct kp_example report_examples[] = {
 	{"kprof report --by range decode.kprof", "What was launched in which NVTX range."},
 	{"kprof report -o hot.yaml decode.kprof", "Write the report as YAML."},
 	{"kprof report --operators ours.yaml decode.kprof", "Know your own kernels as well."},
+	{"kprof report --fail-on 'operator(attention).share > 30%' decode.kprof", "A gate."},
 	{0},
 };
 static const struct kp_command report_command = {
 	.name = "report", .page = "kprof-report", .operands = "FILE...",
 	.summary = "rank a trace as text, YAML, JSON or CSV",
-	.description = report_description, .examples = report_examples, .statuses = reader_statuses,
+	.description = report_description, .examples = report_examples, .statuses = report_statuses,
 	.environment = text_environment, .least = 1, .most = MANY,
-	.groups = (const struct kp_option_group *const[]){&report_group, &view_group, &help_group,
-							  NULL},
+	.groups = (const struct kp_option_group *const[]){&report_group, &view_group,
+							  &kp_gate_group, &help_group, NULL},
 	.run = kp_cmd_report,
 };
 
@@ -483,9 +491,9 @@ static const struct kp_command version_command = {
 };
 
 const struct kp_command *const kp_commands[COMMAND_COUNT + 1] = {
-	&run_command, &record_command, &report_command, &kp_plan_command, &info_command,
-	&kp_export_command,
-	&ctl_command, &bench_command, &doctor_command, &help_command, &version_command, NULL,
+	&run_command, &record_command, &report_command, &kp_diff_command, &kp_plan_command,
+	&info_command, &kp_export_command, &ctl_command, &bench_command, &doctor_command,
+	&help_command, &version_command, NULL,
 };
 // clang-format on
 
@@ -514,7 +522,8 @@ int kp_commands_run(const struct kp_command *command, int argc, char **argv)
 				       .top = 10,
 				       .counters = KP_COUNTERS_DEFAULT,
 				       .device = UINT64_MAX,
-				       .limit = UINT64_MAX};
+				       .limit = UINT64_MAX,
+				       .margin_pct = 1};
 	char complaint[KP_COMPLAINT_BYTES];
 
 	if (kp_options_parse(command, argc, argv, &settings, complaint) != KP_OK)

@@ -11,6 +11,8 @@ extern const struct kp_command *const kp_commands[];
 extern const struct kp_command kp_plan_command;
 /* export_command.c: the same. */
 extern const struct kp_command kp_export_command;
+/* cmd_diff.c: its row, likewise. */
+extern const struct kp_command kp_diff_command;
 
 /* The command of this name; NULL: there is none. */
 const struct kp_command *kp_commands_find(const char *name);

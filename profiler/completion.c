@@ -54,7 +54,7 @@ void kp_completion_print(FILE *file)
 	fputs("' i\n"
 	      "\tCOMPREPLY=()\n"
 	      "\tfor ((i = 1; i < COMP_CWORD; i++)); do\n"
-	      "\t\tif [[ ${COMP_WORDS[i]} == -- ]]; then\n"
+	      "\t\tif [[ ${COMP_WORDS[i]} == -- && ${COMP_WORDS[1]} != diff ]]; then\n"
 	      "\t\t\t_command_offset $((i + 1)) 2>/dev/null ||\n"
 	      "\t\t\t\tCOMPREPLY=($(compgen -c -- \"$word\"))\n"
 	      "\t\t\treturn\n"

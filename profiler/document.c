@@ -8,6 +8,7 @@
 #include "profiler/clocks.h"
 #include "profiler/fates.h"
 #include "profiler/fields.h"
+#include "profiler/gating.h"
 #include "profiler/print_fusion.h"
 #include "profiler/print_ranges.h"
 #include "profiler/traffic.h"
@@ -353,6 +354,7 @@ enum kp_status kp_document_report(FILE *file, const struct kp_report *report, en
 	else
 		kp_emit_null(emit, "traffic_absent");
 	kp_emit_string(emit, "advice", report->advice);
+	kp_gating_emit(emit, report->gates, report->gate_count);
 	kp_emit_map_end(emit);
 	return kp_emit_finish(emit);
 }

@@ -169,6 +169,17 @@ static enum kp_status store_count(struct parse *parse, const struct kp_option *o
 	return KP_OK;
 }
 
+static enum kp_status store_word(struct parse *parse, const struct kp_option *option,
+				 const char *value, struct kp_words *out)
+{
+	if (!*value)
+		return complain(parse, "--%s: its value is empty", option->name);
+	if (out->count == KP_WORDS_MAX)
+		return complain(parse, "--%s: more than %d of them", option->name, KP_WORDS_MAX);
+	out->items[out->count++] = value;
+	return KP_OK;
+}
+
 /* `value` is NULL for flags only. */
 static enum kp_status store(struct parse *parse, const struct kp_option *option, const char *value)
 {
@@ -190,6 +201,8 @@ static enum kp_status store(struct parse *parse, const struct kp_option *option,
 		return store_number(parse, option, value, member);
 	case KP_OPTION_COUNT:
 		return store_count(parse, option, value, member);
+	case KP_OPTION_WORDS:
+		return store_word(parse, option, value, member);
 	}
 	return KP_INVALID;
 }
@@ -267,9 +280,10 @@ enum kp_status kp_options_parse(const struct kp_command *command, int argc, char
 		char *word = argv[parse.at++];
 		bool is_option = !options_end && word[0] == '-' && word[1];
 		enum kp_status status = KP_OK;
-		if (is_option && strcmp(word, "--") == 0)
+		if (is_option && strcmp(word, "--") == 0) {
 			options_end = true;
-		else if (is_option && word[1] == '-')
+			settings->operands_before = (size_t)operands;
+		} else if (is_option && word[1] == '-')
 			status = parse_long(&parse, word);
 		else if (is_option)
 			status = parse_letters(&parse, word);

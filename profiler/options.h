@@ -17,7 +17,8 @@ enum kp_option_type {
 	KP_OPTION_FILE,   /* const char *: as given; the shell completes file names */
 	KP_OPTION_CHOICE, /* int: index of the name in `choices` */
 	KP_OPTION_NUMBER, /* double between minimum and maximum; may be followed by `suffix` */
-	KP_OPTION_COUNT   /* uint64_t */
+	KP_OPTION_COUNT,  /* uint64_t */
+	KP_OPTION_WORDS   /* struct kp_words: as given, each time */
 };
 
 struct kp_option {

@@ -18,6 +18,13 @@ enum kp_color { KP_COLOR_AUTO, KP_COLOR_ALWAYS, KP_COLOR_NEVER };
 enum kp_switch { KP_SWITCH_ON, KP_SWITCH_OFF };
 enum kp_capture { KP_CAPTURE_NONE, KP_CAPTURE_CUDA_PROFILER };
 
+/* The values of an option that may be given several times. */
+#define KP_WORDS_MAX 64
+struct kp_words {
+	const char *items[KP_WORDS_MAX];
+	size_t count;
+};
+
 struct kp_settings {
 	bool help, version;
 	bool quiet;
@@ -46,10 +53,15 @@ struct kp_settings {
 	bool all;                           /* whatever was tried, not the best alone */
 	uint64_t device;                    /* to measure; UINT64_MAX: the first of each model */
 	uint64_t limit;                     /* slices of an exported timeline; 0: all */
+	struct kp_words fail_on;            /* rules of gates */
+	const char *junit;                  /* file for what became of them; NULL: none */
+	bool allow_not_comparable;
+	double margin_pct; /* changes within are no difference */
 	bool man, bash_completion;
 	struct kp_plan_settings plan;
 	char **operands; /* borrowed from main's argv, ended by NULL */
 	size_t operand_count;
+	size_t operands_before; /* of these: before «--»; 0: there is none */
 };
 
 #endif

@@ -16,8 +16,11 @@
 	} while (0)
 
 struct kp_reader;
+struct kp_report;
 
 /* Builds a report from a rewound reader that delivers `launches` launches, and checks it. */
 void fuzz_check_report(struct kp_reader *reader, uint64_t launches);
+/* Compares a report, which has its step parts, with itself, and checks what comes out. */
+void promise_diff(const struct kp_report *report);
 
 #endif

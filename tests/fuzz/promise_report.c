@@ -167,6 +167,7 @@ static void check_with(struct kp_reader *reader, uint64_t launches, const char *
 						  .operators = built_in_rules(),
 						  .busy_shares = true,
 						  .timeline = true,
+						  .step_parts = true,
 						  .iterations = iterations};
 	struct kp_report *report = NULL;
 
@@ -174,6 +175,7 @@ static void check_with(struct kp_reader *reader, uint64_t launches, const char *
 	check_report(report, launches);
 	check_timeline(report);
 	check_fusion(report);
+	promise_diff(report);
 	kp_report_destroy(report);
 }
 

@@ -1,4 +1,4 @@
-"""Whether kprof's documents are what docs/schema says: check.py report|plan|keys KPROF SEEDS
+"""Whether kprof's documents are what docs/schema says: check.py report|plan|diff|keys KPROF SEEDS
 
 Every report (and plan) of every recorded trace, and of made-up ones that fill each field, in JSON
 and YAML, with all options that change a document, is validated. The schemas allow no key that they
@@ -25,12 +25,12 @@ except ImportError as error:
     sys.exit(77)
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-PAGES = {"report": "docs/report-yaml.md", "plan": "docs/plan.md"}
+PAGES = {"report": "docs/report-yaml.md", "plan": "docs/plan.md", "diff": "docs/diff.md"}
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 # All that changes a report: sets that together name every option of «kprof report» but --output,
-# --color and --operators. The last set must leave the document as it is.
-REPORTS = [(), ("--threshold", "0", "--iterations", "token"),
+# --color, --operators and --junit. The last set must leave the document as it is.
+REPORTS = [(), ("--threshold", "0", "--iterations", "token", "--fail-on", "total.calls < 0"),
            ("--by", "process", "--shares", "--gaps", "--fusion", "--roofline", "--names", "mangled",
             "--top", "1", "--iterations", "auto")]
 FLEET = ("--gpus", "1000", "--gpu-price", "30000", "--gpu-hour", "2.5", "--kwh-price", "0.2",
@@ -38,6 +38,11 @@ FLEET = ("--gpus", "1000", "--gpu-price", "30000", "--gpu-hour", "2.5", "--kwh-p
          "EUR", "--tokens-per-s", "1000000", "--requests-per-s", "100")
 PLANS = [(), ("--target", "all=3x", "--threshold", "0", *FLEET),
          ("--unit-range", "token", "--units-per-range", "4", "--gpus", "8", "--gpu-hour", "3")]
+# A trace with itself, and with another, which has other kernels.
+OTHER = os.path.join(SOURCE, "tests", "operators", "hf_llama.kprof")
+DIFFS = [(), ("--margin", "3", "--iterations", "token"),
+         ("--allow-not-comparable", "--fail-on", "total.calls < -999999999",
+          OTHER)]
 
 
 def schema_path(kind):
@@ -101,7 +106,9 @@ def explain(kind, schema, error):
 
 def document(kprof, kind, trace, options, form):
     """The parsed document; None where kprof refused. It must refuse in one line."""
-    run = subprocess.run([kprof, kind, "--format", form, *options, trace], capture_output=True,
+    twice = kind == "diff" and OTHER not in options
+    run = subprocess.run([kprof, kind, "--format", form, *options, trace, *[trace] * twice],
+                         capture_output=True,
                          timeout=60, env={**os.environ, "XDG_CACHE_HOME": "/nonexistent"},
                          check=False)
     if run.returncode == 125 and not run.stdout and run.stderr.count(b"\n") == 1:
@@ -116,7 +123,7 @@ def check_trace(kprof, kind, schema, trace):
     """Lines of complaint, and how many documents there were."""
     validator = jsonschema.Draft202012Validator(schema)
     complaints, documents = [], []
-    sets = REPORTS if kind == "report" else PLANS
+    sets = {"report": REPORTS, "plan": PLANS, "diff": DIFFS}[kind]
     for number, options in enumerate(sets[1:2] if LARGE in trace else sets):
         both = []
         # One description makes both formats: they can differ by their back ends only, not by options.
