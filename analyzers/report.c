@@ -149,13 +149,13 @@ enum kp_status kp_report_build(struct kp_reader *reader, const struct kp_report_
 	if (status == KP_OK)
 		status = kp_build_ranking(&builder);
 	if (status == KP_OK)
-		status = kp_build_traffic_findings(&builder);
-	if (status == KP_OK)
 		status = kp_build_fusion_put(&builder);
 	if (status == KP_OK)
 		status = kp_build_timeline_put(&builder);
 	if (status == KP_OK)
 		status = kp_build_ranges_put(&builder);
+	if (status == KP_OK)
+		status = kp_build_findings(&builder);
 	if (status == KP_OK) {
 		builder.report->advice = kp_build_advice(builder.report);
 		status = builder.report->advice ? KP_OK : KP_NO_MEMORY;

@@ -28,6 +28,7 @@
 #include <stdint.h>
 
 #include "analyzers/clocks.h"
+#include "analyzers/findings.h"
 #include "analyzers/fusion.h"
 #include "analyzers/operators.h"
 #include "analyzers/ranges.h"
@@ -55,6 +56,7 @@ struct kp_gpu_row {
 	uint32_t device;                   /* its CUDA ordinal in that process */
 	uint64_t kernels;
 	uint64_t kernel_ns, busy_ns, span_ns;
+	uint64_t communication_ns;  /* of kernel_ns: of the operator of that name */
 	uint64_t first_ns, last_ns; /* of the span, on the trace's clock; 0: nothing was timed */
 	struct kp_clocks_summary clocks;
 	const struct kp_gpu_traffic *traffic; /* NULL: its counters were not sampled */
@@ -70,6 +72,7 @@ struct kp_report_options {
 	const struct kp_ceilings_finder *ceilings; /* who knows more of GPUs; NULL: nobody;
 						      the report does not keep it */
 	const char *iterations; /* the NVTX ranges that are; NULL: what repeats */
+	struct kp_findings_options findings;
 	/* What names kernels, borrowed until the report is built; NULL: the built-in rules. */
 	const struct kp_operators *operators;
 };
@@ -100,8 +103,9 @@ struct kp_report {
 	const struct kp_timeline *timeline;    /* NULL: not asked for */
 	uint64_t range_count;                  /* NVTX ranges in the trace */
 	const struct kp_report_ranges *ranges; /* NULL: there are none, or not asked for */
-	const char *advice;                    /* one sentence that a person can act on */
-	const struct kp_gate_outcome *gates;   /* see gates.h; NULL: none was asked for */
+	struct kp_findings findings;
+	const char *advice; /* the first finding and its remedy, or why there is none */
+	const struct kp_gate_outcome *gates; /* see gates.h; NULL: none was asked for */
 	size_t gate_count;
 	struct kp_arena *arena;
 };

@@ -1,23 +1,18 @@
 /*
- * The one sentence that closes a report: what to look at first, and what that can win at most.
+ * What closes a report: the first finding, its remedy, and what that wins; or why there is none.
  *
- * It says nothing that the report's numbers do not carry: shares, idle time and Amdahl's bound.
- * Remedies that need shapes, counters or data flow are findings, elsewhere.
+ * It says nothing that the findings do not say, so that the two never disagree.
  */
 #include "analyzers/report_build.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Below this share of the span the GPU waits more than kernels can win. */
-#define BUSY_ENOUGH_PCT 60
-/* Names longer than this are left to the table. */
-#define NAME_MAX_BYTES 120
-
 struct sentence {
-	char text[1024];
+	char text[2048];
 	size_t length;
 };
 
@@ -38,15 +33,6 @@ __attribute__((format(printf, 2, 3))) static void say(struct sentence *sentence,
 static uint64_t missing_records(const struct kp_report_counts *counts)
 {
 	return counts->dropped + counts->unwritten + counts->lost;
-}
-
-static uint64_t memop_ns(const struct kp_report *report)
-{
-	uint64_t total_ns = 0;
-
-	for (size_t i = 0; i < report->memop_count; i++)
-		total_ns += report->memops[i].durations.total_ns;
-	return total_ns;
 }
 
 /* Whether a process counted launches at the driver's door. */
@@ -81,77 +67,36 @@ static void say_no_kernels(struct sentence *sentence, const struct kp_report *re
 		say(sentence, "No kernel ran on a GPU: if one should have, see «kprof doctor»");
 }
 
-/* The GPU waits: what for, as far as the trace shows. */
-static void say_idle(struct sentence *sentence, const struct kp_report *report, double busy_pct)
+/* What can be won of the span, where that is known and worth a word. */
+static void say_win(struct sentence *sentence, const struct kp_win *win)
 {
-	uint64_t idle_ns = report->span_ns - report->busy_ns;
-	double copy_pct = 100 * (double)memop_ns(report) / (double)report->span_ns;
-	bool graphs = report->counts.graph_kernels * 2 > report->counts.kernels;
-
-	say(sentence,
-	    "Kernels run only %.1f %% of the time, so that faster ones win less than that: ",
-	    busy_pct);
-	if (memop_ns(report) > idle_ns / 2)
-		say(sentence,
-		    "first keep data on the GPU or overlap the copies, %.1f %% of the time",
-		    copy_pct);
-	else if (graphs)
-		say(sentence, "first see what the GPU waits for between graphs (host work, "
-			      "synchronisation, input), and try larger batches");
+	if (!(win->span_bound_pct >= 0.05))
+		return;
+	say(sentence, ". That saves at most %.1f %% of the span", win->span_bound_pct);
+	if (isnan(win->span_likely_pct))
+		return;
+	if (win->span_likely_pct >= 0.05)
+		say(sentence, ", likely %.1f %%", win->span_likely_pct);
 	else
-		say(sentence, "first let the GPU wait less for launches and the host (CUDA graphs, "
-			      "larger batches, fewer synchronisations)");
+		say(sentence, ", and likely nothing as long as the GPU waits");
 }
 
-/* Amdahl: what is left if a share of the span took no time. */
-static void say_bound(struct sentence *sentence, double span_pct)
+static void say_first(struct sentence *sentence, const struct kp_findings *findings)
 {
-	if (span_pct < 90)
-		say(sentence,
-		    "even at no cost at all, the whole would be %.2f times as fast at most",
-		    100 / (100 - span_pct));
-	else
-		say(sentence, "it is nearly all of the time");
-}
+	const struct kp_finding *first = findings->items;
 
-/* The row's share of the span, also where only kernel time was divided. */
-static double span_pct_of(const struct kp_report *report, const struct kp_shares *shares)
-{
-	if (report->options.busy_shares)
-		return shares->span_pct;
-	return shares->kernel_pct * (double)report->busy_ns / (double)report->span_ns;
-}
-
-static void say_top(struct sentence *sentence, const struct kp_report *report)
-{
-	const struct kp_operator_row *top = &report->operators[0];
-	const struct kp_kernel_row *kernel = &report->kernels[top->first_kernel];
-	bool known = strcmp(top->name, "unknown") != 0;
-	bool named = strlen(kernel->shortened) <= NAME_MAX_BYTES;
-	const struct kp_shares *shares = known ? &top->shares : &kernel->shares;
-
-	if (!(shares->kernel_pct > report->options.threshold_pct)) {
-		say(sentence,
-		    "No operator takes more than %.4g %% of kernel time (%s takes most, %.1f %%): "
-		    "fusing small kernels may win more than replacing one",
-		    report->options.threshold_pct, known ? top->name : "a single kernel",
-		    shares->kernel_pct);
+	if (!findings->count && !findings->held_count) {
+		say(sentence, "Too little ran to say what to do");
 		return;
 	}
-	if (known)
-		say(sentence, "Start with %s, %.1f %% of kernel time", top->name,
-		    shares->kernel_pct);
-	else
-		say(sentence, "Start with the kernel that takes %.1f %% of kernel time",
-		    shares->kernel_pct);
-	if (named && known && top->kernel_count > 1)
-		say(sentence, ", led by %s", kernel->shortened);
-	else if (named)
-		say(sentence, ", %s", kernel->shortened);
-	say(sentence, ": ");
-	if (strcmp(top->name, "communication") == 0)
-		say(sentence, "it includes waiting for other GPUs, so see balance and overlap; ");
-	say_bound(sentence, span_pct_of(report, shares));
+	if (!findings->count) {
+		say(sentence, "No finding is left of %zu: see --findings, --silence and --min-gain",
+		    findings->held_count);
+		return;
+	}
+	say(sentence, "%s. %s", first->sentence, kp_finding_remedy(first->id));
+	if (kp_finding_rung(first->id) != KP_RUNG_LEAVE)
+		say_win(sentence, &first->win);
 }
 
 static void say_missing(struct sentence *sentence, const struct kp_report_counts *counts)
@@ -169,15 +114,11 @@ static void say_missing(struct sentence *sentence, const struct kp_report_counts
 const char *kp_build_advice(const struct kp_report *report)
 {
 	struct sentence sentence = {.length = 0};
-	double busy_pct =
-		report->span_ns ? 100 * (double)report->busy_ns / (double)report->span_ns : 0;
 
 	if (!report->counts.kernels_timed || !report->span_ns || !report->kernel_ns)
 		say_no_kernels(&sentence, report);
-	else if (busy_pct < BUSY_ENOUGH_PCT)
-		say_idle(&sentence, report, busy_pct);
 	else
-		say_top(&sentence, report);
+		say_first(&sentence, &report->findings);
 	say_missing(&sentence, &report->counts);
 	say(&sentence, ".");
 	return kp_arena_copy(report->arena, sentence.text, sentence.length);

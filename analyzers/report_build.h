@@ -127,7 +127,11 @@ int kp_build_compare_names(const void *left, const void *right);
 /* report_ranking.c: the tables of operators and kernels. Totals must stand. */
 enum kp_status kp_build_ranking(struct kp_builder *builder);
 
-/* report_advice.c: the closing sentence, in the report's arena; NULL without memory. */
+/* report_findings.c: what GPUs spent on communication; findings, when all else stands. */
+void kp_build_communication(const struct kp_builder *builder, struct kp_gpu_row *rows);
+enum kp_status kp_build_findings(struct kp_builder *builder);
+
+/* report_advice.c: the closing advice, in the report's arena; NULL without memory. */
 const char *kp_build_advice(const struct kp_report *report);
 
 /* report.c: for qsort; the busy time of a row; shares, which are 0 where the whole is. */

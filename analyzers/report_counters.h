@@ -52,7 +52,6 @@ void kp_build_traffic_operator(struct kp_builder *builder, size_t operator_index
 			       struct kp_row_traffic *out);
 enum kp_status kp_build_traffic_shapes(struct kp_builder *builder, uint32_t row,
 				       struct kp_kernel_row *kernel);
-enum kp_status kp_build_traffic_findings(struct kp_builder *builder);
 
 struct kp_class_key kp_counters_class(const struct kp_build_counters *counters, uint32_t class);
 /* The classes of a row: by_row[*first] and so many behind it. Once solved. */

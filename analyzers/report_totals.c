@@ -26,6 +26,7 @@ static enum kp_status put_gpus(struct kp_builder *builder)
 		report->busy_ns = kp_add_saturating(report->busy_ns, rows[i].busy_ns);
 		report->span_ns = kp_add_saturating(report->span_ns, rows[i].span_ns);
 	}
+	kp_build_communication(builder, rows);
 	report->gpus = rows;
 	report->gpu_count = builder->gpu_count;
 	return kp_build_clocks_put(builder, rows);

@@ -15,7 +15,6 @@
 #define NEAR_PCT 60.0
 /* A launch limits where this part of the duration goes by unused. */
 #define UNUSED_PART 0.5
-#define FINDINGS_MAX 10
 /* A kernel has so many shapes, those with most time, that are told of by themselves. */
 #define SHAPES_MAX 32
 
@@ -408,33 +407,4 @@ enum kp_status kp_build_traffic_begin(struct kp_builder *builder)
 		calloc(builder->row_count + 1, sizeof(*builder->traffic_operators));
 	builder->traffic_classes = calloc(most + 1, sizeof(*builder->traffic_classes));
 	return builder->traffic_operators && builder->traffic_classes ? KP_OK : KP_NO_MEMORY;
-}
-
-enum kp_status kp_build_traffic_findings(struct kp_builder *builder)
-{
-	struct kp_report *report = builder->report;
-	const char **findings = kp_arena_alloc(report->arena, FINDINGS_MAX * sizeof(*findings));
-	size_t count = 0;
-	char text[512];
-
-	if (!findings)
-		return KP_NO_MEMORY;
-	for (size_t i = 0; i < report->kernel_count && count < FINDINGS_MAX; i++) {
-		const struct kp_kernel_row *kernel = &report->kernels[report->kernels_by_time[i]];
-		const struct kp_row_traffic *traffic = &kernel->traffic;
-
-		if (!report->traffic.any || !isfinite(traffic->claimed_pct))
-			continue;
-		snprintf(text, sizeof(text),
-			 "%.200s claims %.0f %% of the memory's peak (%.0f GB/s, %s): nothing is "
-			 "told of its traffic",
-			 kernel->shortened, traffic->claimed_pct, traffic->peak_gbps,
-			 kp_ceiling_source_name(traffic->peak_source));
-		findings[count] = kp_arena_copy(report->arena, text, strlen(text));
-		if (!findings[count++])
-			return KP_NO_MEMORY;
-	}
-	report->traffic.findings = findings;
-	report->traffic.finding_count = count;
-	return KP_OK;
 }

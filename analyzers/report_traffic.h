@@ -63,10 +63,8 @@ struct kp_gpu_traffic {
 };
 
 struct kp_report_traffic {
-	bool any;                    /* a GPU has samples, and rows may have traffic */
-	struct kp_text absent;       /* why one has none; empty: no reason is known */
-	const char *const *findings; /* sentences on what cannot be */
-	size_t finding_count;
+	bool any;              /* a GPU has samples, and rows may have traffic */
+	struct kp_text absent; /* why one has none; empty: no reason is known */
 };
 
 #endif

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "analyzers/findings.h"
 #include "profiler/counter_options.h"
 #include "profiler/format.h"
 #include "profiler/gating.h"
@@ -164,7 +165,18 @@ static const struct kp_option view_options[] = {
 		 "holds the iterations."},
 	{.name = "threshold", .letter = 't', .type = KP_OPTION_NUMBER, .offset = AT(threshold_pct),
 	 .argument = "PCT", .minimum = 0, .maximum = 100,
-	 .help = "Mark rows with more than PCT percent of kernel time; 30 by default."},
+	 .help = "Mark rows with more than PCT percent of kernel time, and look for candidates for "
+		 "specialised kernels among them; 30 by default."},
+	{.name = "findings", .type = KP_OPTION_FLAG, .offset = AT(findings),
+	 .help = "Show all findings with their evidence, what they win and how that is computed, "
+		 "and remedies; and those that were held back, and why. docs/findings.md describes "
+		 "each."},
+	{.name = "min-gain", .type = KP_OPTION_NUMBER, .offset = AT(min_gain_pct),
+	 .argument = "PCT", .minimum = 0, .maximum = 100, .suffix = '%',
+	 .help = "Hold back findings that would save less than PCT percent of the span at most."},
+	{.name = "silence", .type = KP_OPTION_SET, .offset = AT(silenced), .argument = "ID",
+	 .choices = kp_finding_keys,
+	 .help = "Hold back the finding ID. May be given several times."},
 	{.name = "top", .letter = 'n', .type = KP_OPTION_COUNT, .offset = AT(top), .argument = "N",
 	 .help = "Show at most N operators and at most N kernels of each, and say how many more "
 		 "there are; 0 shows all; 10 by default. YAML, JSON and CSV always hold all."},

@@ -8,6 +8,7 @@
 #include "profiler/clocks.h"
 #include "profiler/fates.h"
 #include "profiler/fields.h"
+#include "profiler/findings.h"
 #include "profiler/gating.h"
 #include "profiler/print_fusion.h"
 #include "profiler/print_ranges.h"
@@ -331,6 +332,7 @@ enum kp_status kp_document_report(FILE *file, const struct kp_report *report, en
 	if (status != KP_OK)
 		return status;
 	kp_emit_number(emit, "threshold_pct", report->options.threshold_pct, 1);
+	kp_emit_number(emit, "min_gain_pct", report->options.findings.min_gain_pct, 1);
 	kp_emit_map_begin(emit, "totals");
 	kp_emit_count(emit, "kernel_time_ns", report->kernel_ns);
 	kp_emit_count(emit, "busy_time_ns", report->busy_ns);
@@ -345,10 +347,7 @@ enum kp_status kp_document_report(FILE *file, const struct kp_report *report, en
 	kp_document_fusion(emit, report);
 	kp_document_ranges(emit, report);
 	emit_ranking(emit, report);
-	kp_emit_list_begin(emit, "findings");
-	for (size_t i = 0; i < report->traffic.finding_count; i++)
-		kp_emit_string(emit, NULL, report->traffic.findings[i]);
-	kp_emit_list_end(emit);
+	kp_document_findings(emit, report);
 	if (report->traffic.absent.length)
 		kp_emit_text(emit, "traffic_absent", report->traffic.absent);
 	else

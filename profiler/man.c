@@ -87,7 +87,7 @@ static void print_option(FILE *file, const struct kp_option *option)
 	char name[64];
 	snprintf(name, sizeof name, "-%s", option->name);
 	print_text(file, name, strlen(name));
-	if (option->choices) {
+	if (option->choices && !option->argument) {
 		for (size_t i = 0; option->choices[i]; i++)
 			fprintf(file, " %sCm %s", i ? "| " : "", option->choices[i]);
 	} else if (*argument) {

@@ -122,7 +122,7 @@ static enum kp_status complain_unknown(struct parse *parse, const char *word, si
 static enum kp_status store_choice(struct parse *parse, const struct kp_option *option,
 				   const char *value, int *out)
 {
-	char list[128] = "";
+	char list[400] = "";
 	size_t count = 0;
 
 	for (; option->choices[count]; count++) {
@@ -180,6 +180,17 @@ static enum kp_status store_word(struct parse *parse, const struct kp_option *op
 	return KP_OK;
 }
 
+static enum kp_status store_member(struct parse *parse, const struct kp_option *option,
+				   const char *value, uint64_t *out)
+{
+	int index = 0;
+	enum kp_status status = store_choice(parse, option, value, &index);
+
+	if (status == KP_OK)
+		*out |= 1ULL << index;
+	return status;
+}
+
 /* `value` is NULL for flags only. */
 static enum kp_status store(struct parse *parse, const struct kp_option *option, const char *value)
 {
@@ -203,6 +214,8 @@ static enum kp_status store(struct parse *parse, const struct kp_option *option,
 		return store_count(parse, option, value, member);
 	case KP_OPTION_WORDS:
 		return store_word(parse, option, value, member);
+	case KP_OPTION_SET:
+		return store_member(parse, option, value, member);
 	}
 	return KP_INVALID;
 }

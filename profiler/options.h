@@ -18,7 +18,8 @@ enum kp_option_type {
 	KP_OPTION_CHOICE, /* int: index of the name in `choices` */
 	KP_OPTION_NUMBER, /* double between minimum and maximum; may be followed by `suffix` */
 	KP_OPTION_COUNT,  /* uint64_t */
-	KP_OPTION_WORDS   /* struct kp_words: as given, each time */
+	KP_OPTION_WORDS,  /* struct kp_words: as given, each time */
+	KP_OPTION_SET     /* uint64_t: bit 1 << index in `choices`, of each time it is given */
 };
 
 struct kp_option {
@@ -26,7 +27,7 @@ struct kp_option {
 	char letter;      /* 0: none */
 	enum kp_option_type type;
 	size_t offset;              /* of the member of struct kp_settings */
-	const char *argument;       /* as help shows it; NULL for flags; choices stand for it */
+	const char *argument;       /* as help shows it; NULL for flags; choices may stand for it */
 	const char *const *choices; /* ended by NULL */
 	double minimum, maximum;
 	char suffix;      /* 0: none */

@@ -33,6 +33,7 @@ struct kp_view kp_view_of(const struct kp_settings *settings, FILE *file)
 		.names = (enum kp_names)settings->names,
 		.shares = settings->shares,
 		.roofline = settings->roofline,
+		.findings = settings->findings,
 		.gaps = settings->gaps,
 		.fusion = settings->fusion,
 		.iterations = settings->iterations != NULL,
@@ -51,6 +52,7 @@ struct kp_report_options kp_view_analysis(const struct kp_settings *settings, en
 		.busy_shares = settings->shares || format != KP_FORMAT_TEXT,
 		.timeline = true,
 		.ranges = true,
+		.findings = {settings->min_gain_pct, settings->silenced},
 		.iterations = range ? settings->iterations : NULL,
 		.process_times = settings->by == KP_BY_PROCESS || format != KP_FORMAT_TEXT,
 	};

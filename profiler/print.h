@@ -18,6 +18,7 @@ struct kp_view {
 	bool shares;
 	bool gaps, iterations; /* in detail */
 	bool fusion;           /* list candidates */
+	bool findings;         /* all, with their evidence */
 	bool roofline;         /* draw it, below the ranking */
 	uint64_t top;          /* rows at each level; 0: all */
 	size_t width;          /* columns */

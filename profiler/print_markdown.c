@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "profiler/findings.h"
 #include "profiler/humanise.h"
 #include "profiler/markdown.h"
 #include "profiler/print.h"
@@ -156,19 +157,25 @@ static enum kp_status print_kernels(FILE *file, const struct kp_report *report,
 	return status;
 }
 
-static void print_item(FILE *file, const char *sentence)
+static void print_finding(FILE *file, const struct kp_finding *finding)
 {
-	fputs("- ", file);
-	kp_markdown_text(file, sentence);
-	fputc('\n', file);
+	char win[128];
+
+	kp_finding_win_words(&finding->win, win, sizeof win);
+	fprintf(file, "1. **%s** ", kp_finding_key(finding->id));
+	kp_markdown_text(file, finding->sentence);
+	fprintf(file, ". *%s confidence%s%s.* ", kp_confidence_key(finding->confidence),
+		*win ? "; " : "", win);
+	kp_markdown_text(file, kp_finding_remedy(finding->id));
+	fputs(".\n", file);
 }
 
 static void print_findings(FILE *file, const struct kp_report *report)
 {
-	if (report->traffic.finding_count > 0)
+	if (report->findings.count > 0)
 		fputs("\n## Findings\n\n", file);
-	for (size_t i = 0; i < report->traffic.finding_count; i++)
-		print_item(file, report->traffic.findings[i]);
+	for (size_t i = 0; i < report->findings.count; i++)
+		print_finding(file, &report->findings.items[i]);
 }
 
 /* What a reader of the tables must know to read them rightly. */

@@ -135,6 +135,4 @@ void kp_print_traffic_notes(FILE *file, const struct kp_report *report, const st
 		 source == KP_CEILING_ABSENT ? "" : kp_ceiling_source_name(source),
 		 source == KP_CEILING_ABSENT ? "" : "); Room: time now ÷ time at the nearer limit");
 	kp_text_wrap(file, text, 0, 0, view->width);
-	for (size_t i = 0; i < report->traffic.finding_count; i++)
-		kp_text_wrap(file, report->traffic.findings[i], 0, 2, view->width);
 }

@@ -7,6 +7,7 @@
 
 #include "analyzers/demangle.h"
 #include "profiler/columns.h"
+#include "profiler/findings.h"
 #include "profiler/print.h"
 #include "profiler/print_fusion.h"
 #include "profiler/print_processes.h"
@@ -307,7 +308,8 @@ enum kp_status kp_print_text(FILE *file, const struct kp_report *report, const s
 		status = print_memops(file, report, view);
 	kp_print_timeline(file, report, view);
 	kp_print_fusion(file, report, view);
-	if (report->advice) {
+	kp_print_findings(file, report, view);
+	if (report->advice && report->findings.count == 0) {
 		fputc('\n', file);
 		kp_text_wrap(file, report->advice, 0, 0, view->width);
 	}

@@ -39,6 +39,9 @@ struct kp_settings {
 	bool fusion;            /* list candidates */
 	const char *operators;  /* file of rules; NULL: none */
 	double threshold_pct;   /* of kernel time */
+	bool findings;          /* all, with their evidence */
+	double min_gain_pct;    /* of the span: findings below are left out */
+	uint64_t silenced;      /* findings: bits 1 << enum kp_finding_id */
 	uint64_t top;           /* rows at each level; 0: all */
 	const char *iterations; /* in detail: "auto" or a range; NULL: in short */
 	double delay_s, duration_s;         /* 0: none */

@@ -17,6 +17,7 @@ from pathlib import Path
 import ceiling_checks
 import compare
 import counter_checks
+import finding_checks
 import fusion_checks
 import host_checks
 import range_checks
@@ -620,6 +621,7 @@ CHECKS = [
     *host_checks.rows(sample, record_with, need_torch, TORCH),
     *range_checks.rows(sample, record_with, need_torch, TORCH),
     *timeline_checks.rows(sample, record_with, need_torch, TORCH),
+    *finding_checks.rows(record_with, need_torch, sys.executable, ROOT / "samples"),
     *counter_checks.CHECKS,
     *ceiling_checks.CHECKS,
     Check("traffic-alternating", 400, traffic_known([], 0.02),

@@ -27,6 +27,8 @@ static const struct kp_option options[] = {
 	 .offset = offsetof(struct kp_settings, threshold_pct)},
 	{.name = "top", .type = KP_OPTION_COUNT,
 	 .offset = offsetof(struct kp_settings, top)},
+	{.name = "silence", .type = KP_OPTION_SET, .argument = "ID",
+	 .offset = offsetof(struct kp_settings, silenced), .choices = names},
 	{0},
 };
 // clang-format on
@@ -54,6 +56,21 @@ static enum kp_status parse(const struct kp_command *command, struct kp_settings
 	*settings = (struct kp_settings){0};
 	complaint[0] = '\0';
 	return kp_options_parse(command, count, words, settings, complaint);
+}
+
+static void test_options_sets_add_up(void **state)
+{
+	struct kp_settings settings;
+
+	(void)state;
+	assert_int_equal(parse(&files_command, &settings, "a"), KP_OK);
+	assert_int_equal(settings.silenced, 0);
+	assert_int_equal(parse(&files_command, &settings,
+			       "--silence full --silence=mangled --silence full a"),
+			 KP_OK);
+	assert_int_equal(settings.silenced, 6);
+	assert_int_equal(parse(&files_command, &settings, "--silence none a"), KP_INVALID);
+	assert_string_equal(complaint, "--silence none: it is one of short, full, mangled");
 }
 
 static void test_options_values_in_every_spelling(void **state)
@@ -167,6 +184,7 @@ static void test_options_nearest(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_options_sets_add_up),
 		cmocka_unit_test(test_options_values_in_every_spelling),
 		cmocka_unit_test(test_options_end_at_the_command),
 		cmocka_unit_test(test_options_lone_dash_is_an_operand),

@@ -123,6 +123,33 @@ class Machine(Case):
         collect(info)
         self.assertEqual(keys - documented, set())
 
+    def test_every_finding_is_documented(self):
+        with open(os.path.join(SOURCE, "docs", "findings.md"), encoding="utf-8") as file:
+            chapters = re.findall(r"^### (\S+)$", file.read(), re.MULTILINE)
+        refused = self.kprof("report", "--silence", "none-such", self.make_trace("a"))
+        self.assertEqual(refused.returncode, 125)
+        known = re.search(r"it is one of (.*)", refused.stderr.decode()).group(1).split(", ")
+        self.assertEqual(sorted(chapters), sorted(known))
+
+    def test_findings_are_held_back(self):
+        trace = self.make_trace("flash_attention_kernel")
+
+        def ids(*options):
+            document = json.loads(self.report("--format", "json", *options, trace))
+            return ([finding["id"] for finding in document["findings"]],
+                    {held["id"]: held["reason"] for held in document["findings_held"]})
+
+        told, held = ids()
+        self.assertIn("candidate", told)
+        self.assertNotIn("candidate", held)
+        told, held = ids("--silence", "candidate", "--silence=launch-bound")
+        self.assertNotIn("candidate", told)
+        self.assertEqual(held["candidate"], "silenced")
+        self.assertEqual(ids("--min-gain", "100%")[1].get("candidate", "min_gain"), "min_gain")
+        self.assertNotIn("candidate", ids("--threshold", "100")[0])
+        text = self.report("--findings", "--silence", "candidate", trace)
+        self.assertIn("(silenced)", text)
+
     def test_info_formats_agree(self):
         trace = self.make_trace("a", "b")
         document = json.loads(self.kprof("info", "--format", "json", trace).stdout)

@@ -248,7 +248,7 @@ static void test_advice_looks_at_waiting_first(void **state)
 
 	(void)state;
 	says(ranked.report, "Kernels run only 25.0 % of the time");
-	says(ranked.report, "CUDA graphs");
+	says(ranked.report, "kprof --host"); /* why it waits is not known */
 	does_not_say(ranked.report, "attention");
 	ranked_end(&ranked);
 }
@@ -267,8 +267,8 @@ static void test_advice_does_not_blame_copies_on_launches(void **state)
 	launch(&file, trace_file_config(&file, "k", 0, 1), 0, 100);
 	assert_int_equal(kp_writer_memop(file.writer, &memop), KP_OK);
 	ranked = rank_files(&file, 1, true);
-	says(ranked.report, "overlap the copies, 90.0 % of the time");
-	does_not_say(ranked.report, "CUDA graphs");
+	says(ranked.report, "Memory copies and sets take 90.0 % of the time");
+	does_not_say(ranked.report, "CUDA graph");
 	ranked_end(&ranked);
 }
 

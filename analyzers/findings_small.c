@@ -1,0 +1,200 @@
+/*
+ * Findings about many small kernels: chains that one kernel could do (fusion.h finds them, and says
+ * what they win), copies, and sheer numbers.
+ */
+#include "analyzers/findings_search.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Kernels are tiny below this; a finding if so many launches, with so much of the time, are. */
+#define TINY_NS 5000.0
+#define TINY_LAUNCHES_LEAST 1000
+#define TINY_OF_LAUNCHES_PCT 50.0
+#define TINY_OF_TIME_PCT 20.0
+
+/* ---- chains ---- */
+
+/* All chains that a rule knows, and that a kernel of their own could do. */
+struct chains {
+	struct kp_rows rows; /* calls: launches of their kernels */
+	double runs, kernel_low_ns, kernel_high_ns, low_ns, high_ns;
+	const struct kp_fusion_row *largest[3];
+	double operator_ns; /* of the operator with most of their time */
+	size_t operator_index;
+};
+
+static void add_operator_times(struct chains *chains, const struct kp_report *report,
+			       size_t operator_index)
+{
+	double sum_ns = 0;
+
+	for (size_t i = 0; i < report->fusion.count; i++) {
+		const struct kp_fusion_row *row = &report->fusion.rows[i];
+
+		for (size_t k = 0; row->known && !row->absorbed && k < row->member_count; k++)
+			if (report->kernels[row->members[k].kernel].operator_index ==
+			    operator_index)
+				sum_ns += (double)row->members[k].total_ns;
+	}
+	if (sum_ns <= chains->operator_ns)
+		return;
+	chains->operator_ns = sum_ns;
+	chains->operator_index = operator_index;
+}
+
+static void keep_largest(struct chains *chains, const struct kp_fusion_row *row)
+{
+	for (size_t i = 0; i < sizeof(chains->largest) / sizeof(chains->largest[0]); i++) {
+		const struct kp_fusion_row *other = chains->largest[i];
+
+		if (other && other->kernel_ns >= row->kernel_ns)
+			continue;
+		chains->largest[i] = row;
+		if (!other)
+			return;
+		row = other;
+	}
+}
+
+static struct chains known_chains(const struct kp_report *report)
+{
+	struct chains chains = {.operator_index = 0};
+
+	for (size_t i = 0; i < report->fusion.count; i++) {
+		const struct kp_fusion_row *row = &report->fusion.rows[i];
+
+		if (!row->known || row->absorbed)
+			continue;
+		chains.rows.total_ns += (double)row->kernel_ns;
+		chains.rows.alone_ns += (double)row->kernel_ns * row->alone_pct / 100;
+		chains.rows.calls += row->runs * row->member_count;
+		chains.runs += (double)row->runs;
+		chains.kernel_low_ns += row->kernel_gain.low;
+		chains.kernel_high_ns += row->kernel_gain.high;
+		chains.low_ns += row->gain.low;
+		chains.high_ns += row->gain.high;
+		keep_largest(&chains, row);
+	}
+	for (size_t i = 0; i < report->operator_count; i++)
+		add_operator_times(&chains, report, i);
+	return chains;
+}
+
+void kp_find_unfused_chain(struct kp_search *search)
+{
+	struct chains chains = known_chains(search->report);
+	const struct kp_fusion_row *const *names = chains.largest;
+	double per_run = (double)chains.rows.calls / chains.runs;
+	struct kp_finding *finding;
+
+	if (!names[0] || kp_rows_pct(search, &chains.rows) < KP_FINDING_LEAST_PCT)
+		return;
+	finding = kp_search_add(search, KP_FINDING_UNFUSED_CHAIN,
+				names[0]->confidence == KP_FUSION_HIGH ? KP_CONFIDENCE_MEDIUM
+								       : KP_CONFIDENCE_LOW);
+	kp_search_about_operator(search, finding, chains.operator_index, &chains.rows);
+	finding->subject = names[0]->name;
+	kp_search_say(search, finding,
+		      "Chains of small kernels (%s%s%s%s%s) take %.1f %% of kernel time, %.1f "
+		      "launches where one would do",
+		      names[0]->name, names[1] ? ", " : "", names[1] ? names[1]->name : "",
+		      names[2] ? ", " : "", names[2] ? names[2]->name : "", finding->kernel_pct,
+		      per_run);
+	kp_search_win_set(
+		search, finding,
+		(const double[]){chains.kernel_high_ns, chains.kernel_low_ns, chains.high_ns,
+				 chains.low_ns * kp_search_pace(search)},
+		"as under Fusion: the high end of all these chains, gaps included; likely: "
+		"the low end");
+	kp_finding_evidence(finding, "chains", chains.runs, "inferred");
+	kp_finding_evidence(finding, "launches_per_chain", per_run, "inferred");
+}
+
+/* ---- copies ---- */
+
+void kp_find_copies(struct kp_search *search)
+{
+	const struct kp_report *report = search->report;
+	size_t index = kp_search_operator(search, "copy");
+	struct kp_finding *finding;
+	struct kp_rows rows;
+
+	if (index == report->operator_count)
+		return;
+	rows = kp_rows_of_operator(search, &report->operators[index]);
+	if (kp_rows_pct(search, &rows) < KP_FINDING_LEAST_PCT)
+		return;
+	finding = kp_search_add(search, KP_FINDING_COPIES_AND_CASTS, KP_CONFIDENCE_HIGH);
+	kp_search_about_operator(search, finding, index, &rows);
+	kp_search_say(search, finding,
+		      "Copies, casts, transposes and concatenations take %.1f %% of kernel time",
+		      finding->kernel_pct);
+	kp_search_win(search, finding, &rows, 1, 0.5,
+		      "at most all of it; likely: half of the copies can be avoided");
+	kp_finding_evidence(finding, "launches", (double)rows.calls, "measured");
+	for (size_t i = 0; i < report->operators[index].variant_count; i++) {
+		const struct kp_variant_row *variant =
+			&report->variants[report->operators[index].first_variant + i];
+
+		if (variant->name && strcmp(variant->name, "concatenation") == 0)
+			kp_finding_evidence(finding, "concatenation_of_kernel_time_pct",
+					    variant->shares.kernel_pct, "measured");
+	}
+}
+
+/* ---- sheer numbers ---- */
+
+/* Between the kernels of a graph, on average. */
+static double node_gap_ns(const struct kp_report *report)
+{
+	double sum = 0, gaps = 0;
+
+	for (size_t i = 0; report->timeline && i < report->gpu_count; i++) {
+		const struct kp_idle_row *row = &report->timeline->idle[i];
+
+		sum += row->node_gap_median_ns * (double)row->node_gaps;
+		gaps += (double)row->node_gaps;
+	}
+	return gaps > 0 ? sum / gaps : 0;
+}
+
+void kp_find_tiny_kernels(struct kp_search *search)
+{
+	const struct kp_report *report = search->report;
+	double launches = (double)report->counts.kernels_timed, in_graphs = 0;
+	struct kp_rows rows = {0};
+	struct kp_finding *finding;
+
+	for (size_t i = 0; i < report->kernel_count; i++) {
+		const struct kp_kernel_row *kernel = &report->kernels[i];
+
+		if (!kernel->durations.timed || kernel->durations.mean_ns >= TINY_NS)
+			continue;
+		kp_rows_add_kernel(&rows, search, kernel);
+		in_graphs += (double)kernel->graph_calls;
+	}
+	double of_launches_pct = 100 * (double)rows.calls / launches;
+	if (rows.calls < TINY_LAUNCHES_LEAST || of_launches_pct < TINY_OF_LAUNCHES_PCT ||
+	    kp_rows_pct(search, &rows) < TINY_OF_TIME_PCT)
+		return;
+	finding = kp_search_add(search, KP_FINDING_TINY_KERNELS, KP_CONFIDENCE_HIGH);
+	finding->kernel_ns = rows.total_ns;
+	finding->alone_ns = rows.alone_ns;
+	finding->kernel_pct = kp_rows_pct(search, &rows);
+	kp_search_say(
+		search, finding,
+		"%.0f %% of the launches are kernels of less than 5 µs on average, with %.1f %% "
+		"of kernel time",
+		of_launches_pct, finding->kernel_pct);
+	rows.alone_ns += in_graphs * node_gap_ns(report);
+	kp_search_win(
+		search, finding, &rows, 1, 0.5,
+		"their time, and the gaps between those in graphs; likely: every second one is "
+		"fused away");
+	kp_finding_evidence(finding, "share_of_kernel_time_pct", finding->kernel_pct, "measured");
+	kp_finding_evidence(finding, "share_of_launches_pct", of_launches_pct, "measured");
+	kp_finding_evidence(finding, "mean_ns", rows.total_ns / (double)rows.calls, "measured");
+	kp_finding_evidence(finding, "graph_node_gap_ns",
+			    node_gap_ns(report) > 0 ? node_gap_ns(report) : NAN, "measured");
+}
