@@ -172,6 +172,8 @@ enum kp_status kp_build_event(struct kp_builder *builder, const struct kp_event 
 	case KP_EVENT_HOST:
 		status = kp_build_host_calls(builder, event);
 		break;
+	case KP_EVENT_LIBRARY:
+		break;
 	}
 	/* Gaps before what is tied to calls, for calls say what gaps are. */
 	if (status == KP_OK)

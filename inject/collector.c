@@ -21,6 +21,7 @@
 #include "inject/enabling.h"
 #include "inject/futex.h"
 #include "inject/host.h"
+#include "inject/library.h"
 #include "inject/nvtx.h"
 #include "inject/output.h"
 #include "inject/patience.h"
@@ -124,6 +125,7 @@ static void write_counts(const struct kp_inject *inject)
 		KP_SET(&counts, COUNTS, records_dropped, counts.records_dropped);
 	kp_host_put_counts(&loss, &counts);
 	kp_runs_put_counts(&loss, &counts);
+	kp_library_put_counts(&loss, &counts);
 	if (loss.first_errno)
 		KP_SET(&counts, COUNTS, write_errno, (uint64_t)loss.first_errno);
 	kp_writer_counts(collector.writer, &counts);
@@ -190,6 +192,7 @@ static void write_out(struct kp_inject *inject, bool ends)
 	kp_nvtx_drain(collector.writer, &collector.counts);
 	kp_host_drain(collector.writer);
 	kp_runs_drain(collector.writer, ends);
+	kp_library_drain(collector.writer);
 	kp_counters_write(collector.writer, true);
 	kp_writer_flush(collector.writer);
 	kp_windows_write(collector.writer, true);
@@ -393,6 +396,7 @@ static void work_once(unsigned most_ms)
 	translate_all(kp_buffers_take(due_ms < most_ms ? due_ms : most_ms));
 	kp_host_drain(collector.writer);
 	kp_runs_drain(collector.writer, false);
+	kp_library_drain(collector.writer);
 	if (kp_windows_wants_flush())
 		take_records(true);
 	count_dropped_before();
@@ -426,6 +430,7 @@ static void *work(void *context)
 	end_trace(inject, KP_END_EXIT);
 	kp_host_stop();
 	kp_runs_stop();
+	kp_library_stop();
 	kp_buffers_close();
 	kp_counters_close();
 	answer(&collector.stopped, 1);
@@ -509,6 +514,7 @@ bool kp_collector_start(struct kp_inject *inject)
 	collector.translator = kp_translator_create(collector.cupti, collector.writer);
 	kp_host_start(collector.cupti);
 	kp_runs_start(collector.cupti);
+	kp_library_start(collector.cupti);
 	kp_windows_start(inject, collector.cupti, kp_windows_on_at_start(), attached);
 	kp_counters_start(collector.cupti);
 	if (collector.translator && start_worker(inject)) {

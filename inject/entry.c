@@ -21,6 +21,7 @@
 #include "inject/hooks.h"
 #include "inject/host.h"
 #include "inject/kept_names.h"
+#include "inject/library.h"
 #include "inject/nvtx.h"
 #include "inject/runs.h"
 #include "inject/share.h"
@@ -57,6 +58,7 @@ static void begin_anew(void)
 	kp_hooks_graph_forget();
 	kp_host_forget();
 	kp_runs_forget();
+	kp_library_forget();
 	kp_share_forget();
 	kp_counters_forget();
 	kp_live_forget(&kp_inject);

@@ -9,7 +9,9 @@
 #include "inject/cupti_hooks.h"
 #include "inject/elf.h"
 #include "inject/hooks_gates.h"
+#include "inject/hooks_number.h"
 #include "inject/host.h"
+#include "inject/library_doors.h"
 #include "inject/loader.h"
 #include "inject/modules.h"
 #include "inject/windows.h"
@@ -107,7 +109,7 @@ static size_t find_name(const char *name)
 static void *wrapped(void *address)
 {
 	if (!in_libcuda(address))
-		return kp_cupti_hooks_wrapped(address);
+		return kp_library_doors_wrapped(kp_cupti_hooks_wrapped(address));
 	for (size_t hook = 0; hook < KP_HOOK_COUNT; hook++)
 		if (atomic_load(&kp_hook_real[hook]) == address)
 			return wrapper_of(hook) ? wrapper_of(hook) : address;
@@ -161,7 +163,8 @@ static void rewrite_new_modules(void)
 static bool is_hooked(void *handle, const char *name)
 {
 	return name[0] == 'c' && name[1] == 'u' && handle != RTLD_NEXT && handle != RTLD_DEFAULT &&
-	       (find_name(name) != KP_HOOK_COUNT || kp_cupti_hooks_name(name));
+	       (find_name(name) != KP_HOOK_COUNT || kp_cupti_hooks_name(name) ||
+		kp_library_doors_name(name));
 }
 
 TAIL_CALLING void *dlsym(void *restrict handle, const char *restrict name)
@@ -171,6 +174,7 @@ TAIL_CALLING void *dlsym(void *restrict handle, const char *restrict name)
 	if (atomic_load_explicit(&counting, memory_order_relaxed))
 		rewrite_new_modules();
 	kp_cupti_hooks_watch();
+	kp_library_doors_watch();
 	if (!is_hooked(handle, name))
 		TAIL_CALL real(handle, name);
 	return wrapped(real(handle, name));
@@ -182,6 +186,7 @@ TAIL_CALLING void *dlvsym(void *restrict handle, const char *restrict name,
 	kp_dlvsym_function real = kp_loader_dlvsym();
 
 	kp_cupti_hooks_watch();
+	kp_library_doors_watch();
 	if (!is_hooked(handle, name))
 		TAIL_CALL real(handle, name, version);
 	return wrapped(real(handle, name, version));
@@ -270,16 +275,38 @@ void kp_hooks_start(struct kp_inject *inject)
 	atomic_store(&inject->slot->issued_known, 1);
 	atomic_store(&counting, inject->slot);
 	rewrite_new_modules();
+	kp_library_doors_watch();
 }
 
-void kp_hooks_issued(uint64_t kernels)
+uint64_t kp_hooks_issued(uint64_t kernels)
 {
 	struct kp_live_slot *slot = atomic_load_explicit(&counting, memory_order_relaxed);
 
 	if (!slot)
-		return;
+		return UINT64_MAX;
 	kp_windows_count(slot, kernels, kp_hooks_before);
-	atomic_fetch_add_explicit(&slot->kernels_issued, kernels, memory_order_relaxed);
+	return atomic_fetch_add_explicit(&slot->kernels_issued, kernels, memory_order_relaxed);
+}
+
+uint64_t kp_hooks_unnumbered(void)
+{
+	return kp_windows_unnumbered();
+}
+
+uint64_t kp_hooks_number(uint64_t issued)
+{
+	uint64_t unnumbered = kp_windows_unnumbered();
+
+	return issued > unnumbered ? issued - unnumbered : 0;
+}
+
+uint64_t kp_hooks_numbered(void)
+{
+	struct kp_live_slot *slot = atomic_load_explicit(&counting, memory_order_relaxed);
+
+	return slot ? kp_hooks_number(
+			      atomic_load_explicit(&slot->kernels_issued, memory_order_relaxed))
+		    : 0;
 }
 
 bool kp_hooks_see_all(void)

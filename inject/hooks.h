@@ -44,6 +44,7 @@
 	X(cuGraphInstantiateWithParams)                                                            \
 	X(cuGraphInstantiateWithParams_ptsz)                                                       \
 	X(cuGraphExecDestroy)                                                                      \
+	X(cuGraphDestroy)                                                                          \
 	X(cuGraphNodeSetEnabled)                                                                   \
 	X(cuGraphUpload)                                                                           \
 	X(cuGraphUpload_ptsz)                                                                      \
@@ -120,8 +121,11 @@ void *kp_hooks_driver_symbol(const char *name);
 /* dlsym for kprof itself: never a hook. The handle must be a real one, not RTLD_NEXT. */
 void *kp_hooks_lookup(void *handle, const char *name);
 
-/* Adds launches to the count of issued kernels; nothing before kp_hooks_start. */
-void kp_hooks_issued(uint64_t kernels);
+/*
+ * Adds launches to the count of issued kernels, and says how many there were before; UINT64_MAX:
+ * nothing is counted yet.
+ */
+uint64_t kp_hooks_issued(uint64_t kernels);
 /* Whether a launch runs now, or is only captured. `per_thread`: the null stream is the thread's. */
 bool kp_hooks_runs_now(CUstream stream, bool per_thread);
 /* Counts the kernels of a graph that was launched. How many; UINT64_MAX: that cannot be known. */

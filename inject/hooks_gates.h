@@ -12,6 +12,8 @@
 #include <cuda.h>
 
 #include "inject/gate.h"
+#include "inject/library.h"
+#include "inject/library_graphs.h"
 #include "inject/windows.h"
 
 /*
@@ -62,6 +64,8 @@ static inline uint64_t kp_hooks_graph_launch_begins(void)
 {
 	uint64_t begin_ns = kp_windows_first_launch_begins();
 
+	if (kp_library_graphs_care() || kp_library_is_new())
+		kp_library_graph_begins();
 	kp_hooks_graph_enter();
 	return begin_ns;
 }

@@ -207,17 +207,21 @@ static CUresult instantiated(CUresult result, const CUgraphExec *exec, CUgraph g
 	if (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH)
 		kernels = UNCOUNTABLE;
 	remember(*exec, kernels);
+	kp_library_graphs_instantiated(*exec, graph, kernels);
 	return result;
 }
 
 uint64_t kp_hooks_graph_launched(CUgraphExec graph)
 {
-	uint64_t kernels = recall(graph);
+	uint64_t kernels = recall(graph), issued;
 
-	if (kernels == UNCOUNTABLE)
+	if (kernels == UNCOUNTABLE) {
 		kp_hooks_lose_count();
-	else
-		kp_hooks_issued(kernels);
+		return kernels;
+	}
+	issued = kp_hooks_issued(kernels);
+	if (kp_library_graphs_care())
+		kp_library_graphs_launched(graph, issued);
 	return kernels;
 }
 
@@ -281,10 +285,19 @@ typedef CUresult(CUDAAPI *destroy_function)(CUgraphExec);
 static CUresult CUDAAPI hook_cuGraphExecDestroy(CUgraphExec graph)
 {
 	remember(graph, 0); /* before: another thread may get the same handle at once */
+	kp_library_graphs_exec_destroy(graph);
 	kp_hooks_graph_enter();
 	return kp_hooks_graph_leave(KP_REAL(cuGraphExecDestroy, destroy_function)(graph));
 }
 KP_WRAPPER(cuGraphExecDestroy);
+
+typedef CUresult(CUDAAPI *destroy_graph_function)(CUgraph);
+static CUresult CUDAAPI hook_cuGraphDestroy(CUgraph graph)
+{
+	kp_library_graphs_destroy(graph); /* before, likewise */
+	return KP_REAL(cuGraphDestroy, destroy_graph_function)(graph);
+}
+KP_WRAPPER(cuGraphDestroy);
 
 typedef CUresult(CUDAAPI *set_enabled_function)(CUgraphExec, CUgraphNode, unsigned);
 static CUresult CUDAAPI hook_cuGraphNodeSetEnabled(CUgraphExec graph, CUgraphNode node,

@@ -28,9 +28,26 @@
 
 CHANGE(cuGraphUpload, (CUgraphExec exec, CUstream stream), (exec, stream));
 CHANGE(cuGraphUpload_ptsz, (CUgraphExec exec, CUstream stream), (exec, stream));
-CHANGE(cuGraphExecUpdate, (CUgraphExec exec, CUgraph graph, CUgraphNode *node, void *result),
+/* Its nodes may have been captured in other calls than before. */
+static CUresult updated(CUresult result, CUgraphExec exec, CUgraph graph)
+{
+	kp_hooks_graph_leave(result);
+	if (result == CUDA_SUCCESS)
+		kp_library_graphs_instantiated(exec, graph, UINT64_MAX);
+	return result;
+}
+
+#define UPDATE(name, parameters, arguments)                                                        \
+	typedef CUresult(CUDAAPI *name##_function) parameters;                                     \
+	static CUresult CUDAAPI hook_##name parameters                                             \
+	{                                                                                          \
+		kp_hooks_graph_enter();                                                            \
+		return updated(KP_REAL(name, name##_function) arguments, exec, graph);             \
+	}                                                                                          \
+	KP_WRAPPER(name)
+UPDATE(cuGraphExecUpdate, (CUgraphExec exec, CUgraph graph, CUgraphNode *node, void *result),
        (exec, graph, node, result));
-CHANGE(cuGraphExecUpdate_v2, (CUgraphExec exec, CUgraph graph, void *result),
+UPDATE(cuGraphExecUpdate_v2, (CUgraphExec exec, CUgraph graph, void *result),
        (exec, graph, result));
 CHANGE_NODE(cuGraphExecKernelNodeSetParams);
 CHANGE_NODE(cuGraphExecKernelNodeSetParams_v2);

@@ -11,6 +11,7 @@
 #include "inject/hooks.h"
 #include "inject/hooks_gates.h"
 #include "inject/host.h"
+#include "inject/library.h"
 #include "inject/words.h"
 
 bool kp_host_asked(void)
@@ -34,12 +35,18 @@ bool kp_host_asked(void)
 static CUresult kept(struct kp_host_open *open, CUresult result, CUstream stream, bool per_thread,
 		     struct kp_host_call call)
 {
+	uint64_t issued;
+
 	kp_host_leave(open);
 	if (result != CUDA_SUCCESS || !kp_hooks_runs_now(stream, per_thread)) {
+		if (result == CUDA_SUCCESS && kp_library_cares())
+			kp_library_captured();
 		kp_host_discard(open);
 		return result;
 	}
-	kp_hooks_issued(1);
+	issued = kp_hooks_issued(1);
+	if (kp_library_cares())
+		kp_library_launched(issued);
 	call.kernels = 1;
 	kp_host_keep(open, (struct kp_host_stream){stream, per_thread}, &call);
 	return result;
@@ -60,6 +67,8 @@ typedef CUresult(CUDAAPI *launch_function)(CUfunction, unsigned, unsigned, unsig
 		struct kp_host_open open;                                                          \
 		CUresult result;                                                                   \
                                                                                                    \
+		KP_LIBRARY_BEGINS(stream, per_thread, grid_x, grid_y, grid_z, block_x, block_y,    \
+				  block_z);                                                        \
 		kp_host_enter(&open);                                                              \
 		result = KP_REAL(name, launch_function)(function, grid_x, grid_y, grid_z, block_x, \
 							block_y, block_z, shared_bytes, stream,    \
@@ -77,6 +86,10 @@ typedef CUresult(CUDAAPI *launch_ex_function)(const CUlaunchConfig *, CUfunction
 		struct kp_host_open open;                                                          \
 		CUresult result;                                                                   \
                                                                                                    \
+		if (config)                                                                        \
+			KP_LIBRARY_BEGINS(config->hStream, per_thread, config->gridDimX,           \
+					  config->gridDimY, config->gridDimZ, config->blockDimX,   \
+					  config->blockDimY, config->blockDimZ);                   \
 		kp_host_enter(&open);                                                              \
 		result = KP_REAL(name, launch_ex_function)(config, function, parameters, extra);   \
 		if (!config) {                                                                     \
@@ -104,6 +117,8 @@ typedef CUresult(CUDAAPI *launch_cooperative_function)(CUfunction, unsigned, uns
 		struct kp_host_open open;                                                          \
 		CUresult result;                                                                   \
                                                                                                    \
+		KP_LIBRARY_BEGINS(stream, per_thread, grid_x, grid_y, grid_z, block_x, block_y,    \
+				  block_z);                                                        \
 		kp_host_enter(&open);                                                              \
 		result = KP_REAL(name, launch_cooperative_function)(                               \
 			function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, \
@@ -120,6 +135,7 @@ static CUresult CUDAAPI timed_cuLaunch(CUfunction function)
 	struct kp_host_open open;
 	CUresult result;
 
+	KP_LIBRARY_BEGINS(NULL, false, 1, 1, 1, 0, 0, 0);
 	kp_host_enter(&open);
 	result = KP_REAL(cuLaunch, launch_1_function)(function);
 	return kept(&open, result, NULL, false, CALL(LAUNCH, .grid = {1, 1, 1}));
@@ -131,6 +147,7 @@ static CUresult CUDAAPI timed_cuLaunchGrid(CUfunction function, int width, int h
 	struct kp_host_open open;
 	CUresult result;
 
+	KP_LIBRARY_BEGINS(NULL, false, (unsigned)width, (unsigned)height, 1, 0, 0, 0);
 	kp_host_enter(&open);
 	result = KP_REAL(cuLaunchGrid, launch_grid_function)(function, width, height);
 	return kept(&open, result, NULL, false,
@@ -144,6 +161,7 @@ static CUresult CUDAAPI timed_cuLaunchGridAsync(CUfunction function, int width, 
 	struct kp_host_open open;
 	CUresult result;
 
+	KP_LIBRARY_BEGINS(stream, false, (unsigned)width, (unsigned)height, 1, 0, 0, 0);
 	kp_host_enter(&open);
 	result = KP_REAL(cuLaunchGridAsync, launch_grid_async_function)(function, width, height,
 									stream);

@@ -10,6 +10,7 @@
 
 #include "inject/hooks.h"
 #include "inject/hooks_gates.h"
+#include "inject/library.h"
 #include "inject/runs.h"
 
 typedef CUresult(CUDAAPI *is_capturing_function)(CUstream, CUstreamCaptureStatus *);
@@ -61,8 +62,14 @@ static CUresult counted(struct kp_run_open *run, CUresult result, CUstream strea
 {
 	bool launched = result == CUDA_SUCCESS && runs_now(stream, per_thread);
 
-	if (launched)
-		kp_hooks_issued(1);
+	if (launched) {
+		uint64_t issued = kp_hooks_issued(1);
+
+		if (kp_library_cares())
+			kp_library_launched(issued);
+	} else if (result == CUDA_SUCCESS && kp_library_cares()) {
+		kp_library_captured();
+	}
 	if (kp_runs_entered(run))
 		end_run(run, launched, kind, grid, block);
 	return result;
@@ -80,6 +87,8 @@ typedef CUresult(CUDAAPI *launch_function)(CUfunction, unsigned, unsigned, unsig
 		struct kp_run_open run;                                                            \
 		CUresult result;                                                                   \
                                                                                                    \
+		KP_LIBRARY_BEGINS(stream, per_thread, grid_x, grid_y, grid_z, block_x, block_y,    \
+				  block_z);                                                        \
 		kp_runs_enter(&run, stream, per_thread);                                           \
 		result = KP_REAL(name, launch_function)(function, grid_x, grid_y, grid_z, block_x, \
 							block_y, block_z, shared_bytes, stream,    \
@@ -100,6 +109,9 @@ typedef CUresult(CUDAAPI *launch_ex_function)(const CUlaunchConfig *, CUfunction
 		struct kp_run_open run;                                                            \
 		CUresult result;                                                                   \
                                                                                                    \
+		KP_LIBRARY_BEGINS(known->hStream, per_thread, known->gridDimX, known->gridDimY,    \
+				  known->gridDimZ, known->blockDimX, known->blockDimY,             \
+				  known->blockDimZ);                                               \
 		kp_runs_enter(&run, known->hStream, per_thread);                                   \
 		result = KP_REAL(name, launch_ex_function)(config, function, parameters, extra);   \
 		return counted(                                                                    \
@@ -124,6 +136,8 @@ typedef CUresult(CUDAAPI *launch_cooperative_function)(CUfunction, unsigned, uns
 		struct kp_run_open run;                                                            \
 		CUresult result;                                                                   \
                                                                                                    \
+		KP_LIBRARY_BEGINS(stream, per_thread, grid_x, grid_y, grid_z, block_x, block_y,    \
+				  block_z);                                                        \
 		kp_runs_enter(&run, stream, per_thread);                                           \
 		result = KP_REAL(name, launch_cooperative_function)(                               \
 			function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, \
@@ -147,6 +161,7 @@ static CUresult CUDAAPI hook_cuLaunch(CUfunction function)
 	struct kp_run_open run;
 	CUresult result;
 
+	KP_LIBRARY_BEGINS(NULL, false, 1, 1, 1, 0, 0, 0);
 	kp_runs_enter(&run, NULL, false);
 	result = KP_REAL(cuLaunch, launch_1_function)(function);
 	return counted(&run, result, NULL, false, KP_HOST_LAUNCH, (const uint32_t[3]){1, 1, 1},
@@ -160,6 +175,7 @@ static CUresult CUDAAPI hook_cuLaunchGrid(CUfunction function, int width, int he
 	struct kp_run_open run;
 	CUresult result;
 
+	KP_LIBRARY_BEGINS(NULL, false, (unsigned)width, (unsigned)height, 1, 0, 0, 0);
 	kp_runs_enter(&run, NULL, false);
 	result = KP_REAL(cuLaunchGrid, launch_grid_function)(function, width, height);
 	return counted(&run, result, NULL, false, KP_HOST_LAUNCH,
@@ -174,6 +190,7 @@ static CUresult CUDAAPI hook_cuLaunchGridAsync(CUfunction function, int width, i
 	struct kp_run_open run;
 	CUresult result;
 
+	KP_LIBRARY_BEGINS(stream, false, (unsigned)width, (unsigned)height, 1, 0, 0, 0);
 	kp_runs_enter(&run, stream, false);
 	result = KP_REAL(cuLaunchGridAsync, launch_grid_async_function)(function, width, height,
 									stream);

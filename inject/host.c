@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "inject/buffers.h"
-#include "inject/hooks.h"
+#include "inject/hooks_number.h"
 #include "inject/share_clock.h"
 #include "inject/state.h"
 
@@ -141,14 +141,6 @@ static struct kp_host_ring *take_ring(void)
 	return ring;
 }
 
-/* Whether CUPTI may have a record of the call that is under way: all but those surely outside. */
-static bool may_be_recorded(void)
-{
-	unsigned now = atomic_load_explicit(&kp_windows_recording, memory_order_relaxed);
-
-	return kp_hooks_before != now || (now & KP_RECORDING_MASK) != KP_RECORDING_OFF;
-}
-
 static void lose(struct kp_host_ring *ring)
 {
 	atomic_store_explicit(&ring->lost,
@@ -207,7 +199,7 @@ void kp_host_keep(const struct kp_host_open *open, struct kp_host_stream stream,
 		return;
 	if (ring->depth > 1) {
 		lose(ring);
-	} else if (may_be_recorded()) {
+	} else if (kp_hooks_may_be_recorded()) {
 		call->start_ns = open->start_ns;
 		call->end_ns = open->end_ns;
 		call->thread = ring->thread;

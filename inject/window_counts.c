@@ -8,6 +8,12 @@ _Atomic unsigned kp_windows_recording;
 
 static _Atomic uint64_t from_ns, until_ns = KP_WINDOW_NEVER_NS;
 static _Atomic bool sampling, foreign_clock;
+static _Atomic uint64_t unnumbered;
+
+uint64_t kp_windows_unnumbered(void)
+{
+	return atomic_load_explicit(&unnumbered, memory_order_relaxed);
+}
 
 void kp_window_counts_begin(uint64_t from)
 {
@@ -56,10 +62,12 @@ void kp_window_counts_discard(struct kp_live_slot *slot)
 void kp_windows_count_outside(struct kp_live_slot *slot, uint64_t kernels, unsigned before,
 			      unsigned now)
 {
-	if (before != now || (now & KP_RECORDING_MASK) == KP_RECORDING_SWITCHING)
+	if (before != now || (now & KP_RECORDING_MASK) == KP_RECORDING_SWITCHING) {
 		atomic_fetch_add_explicit(&slot->kernels_at_edges, kernels, memory_order_relaxed);
-	else
-		count_out(slot, kernels);
+		return;
+	}
+	atomic_fetch_add_explicit(&unnumbered, kernels, memory_order_relaxed);
+	count_out(slot, kernels);
 }
 
 void kp_window_counts_cut(struct kp_live_slot *slot, uint64_t delivered)
@@ -85,4 +93,5 @@ void kp_window_counts_forget(void)
 {
 	kp_window_counts_begin(0);
 	atomic_store(&sampling, false);
+	atomic_store(&unnumbered, 0);
 }

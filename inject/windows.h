@@ -95,6 +95,9 @@ const char *kp_windows_note(void);
 void kp_windows_count_outside(struct kp_live_slot *slot, uint64_t kernels, unsigned before,
 			      unsigned now);
 
+/* Launches so far while records were off, and not about to be switched. */
+uint64_t kp_windows_unnumbered(void);
+
 /*
  * Counts launches that the driver has just accepted; `before` is kp_windows_recording as it was
  * when the call began. Any thread; on the launch path.

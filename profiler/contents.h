@@ -2,13 +2,17 @@
 #ifndef KP_PROFILER_CONTENTS_H
 #define KP_PROFILER_CONTENTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
+#include "analyzers/library_ties.h"
 #include "trace/reader.h"
 
 struct kp_tally {
 	uint64_t launches, memops, ranges, calls, samples, clocks;
 	uint64_t tied, untied; /* launches with and without a call, of processes that have calls */
+	bool has_library;      /* the trace has calls of libraries */
+	struct kp_library_account library;
 	uint64_t first_ns, last_ns; /* of valid times; 0: none */
 };
 

@@ -46,6 +46,18 @@ static void emit_windows(struct kp_emit *emit, const struct kp_process *process)
 	kp_emit_list_end(emit);
 }
 
+static void emit_library(struct kp_emit *emit, const struct kp_library_account *library)
+{
+	kp_emit_map_begin(emit, "library_calls");
+	kp_emit_count(emit, "calls", library->calls);
+	kp_emit_count(emit, "launches", library->launches);
+	kp_emit_count(emit, "launches_tied", library->launches_tied);
+	kp_emit_count(emit, "launches_lost", library->launches_lost);
+	kp_emit_count(emit, "graph_nodes", library->graph_nodes);
+	kp_emit_count(emit, "graph_kernels_tied", library->graph_launches);
+	kp_emit_map_end(emit);
+}
+
 static void emit_tally(struct kp_emit *emit, const struct kp_tally *tally)
 {
 	kp_emit_count(emit, "kernels", tally->launches);
@@ -61,6 +73,8 @@ static void emit_tally(struct kp_emit *emit, const struct kp_tally *tally)
 		kp_emit_null(emit, "kernels_tied");
 		kp_emit_null(emit, "kernels_untied");
 	}
+	if (tally->has_library)
+		emit_library(emit, &tally->library);
 }
 
 static void emit_process(struct kp_emit *emit, const struct kp_process *process,

@@ -154,6 +154,12 @@ static void print_tally(FILE *file, int indent, const struct kp_tally *tally)
 		print_u64(file, indent, "counter_samples", tally->samples);
 	if (tally->clocks)
 		print_u64(file, indent, "clock_readings", tally->clocks);
+	if (tally->has_library) {
+		print_u64(file, indent, "library_calls", tally->library.calls);
+		print_u64(file, indent, "launches_in_calls", tally->library.launches);
+		print_u64(file, indent, "launches_in_calls_tied", tally->library.launches_tied);
+		print_u64(file, indent, "graph_kernels_tied", tally->library.graph_launches);
+	}
 	if (!tally->calls)
 		return;
 	print_u64(file, indent, "launch_calls", tally->calls);

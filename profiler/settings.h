@@ -46,6 +46,7 @@ struct kp_settings {
 	const char *iterations; /* in detail: "auto" or a range; NULL: in short */
 	double delay_s, duration_s;         /* 0: none */
 	bool host;                          /* time the calls that launch */
+	int calls;                          /* enum kp_switch */
 	double duty_pct;                    /* of the time; 0: all of it */
 	const char *range;                  /* NAME[:N-M]; NULL: none */
 	int capture_range;                  /* enum kp_capture */

@@ -39,6 +39,9 @@
 	X(SAMPLES, 21, "columns of samples of hardware counters")                                  \
 	X(CLOCKS, 22, "columns of clocks, power and temperature")                                  \
 	X(HOST, 24, "columns of the program's calls that launched kernels")                        \
+	X(LIBRARY_CALLS, 25, "interned calls of libraries, numbered on")                           \
+	X(LIBRARY_NODES, 26, "nodes of graphs that were captured in such calls, numbered on")      \
+	X(LIBRARY_LAUNCHES, 27, "columns of launches in such calls, and of launches of graphs")    \
 	X(RUNS, 28, "columns of launches in a row of one thread")
 
 enum kp_chunk_kind {

@@ -32,6 +32,7 @@ struct member {
 #define CLOCKS_ROW(number, name) MEMBER(kp_clocks, number, name)
 #define HOST_ROW(number, name) MEMBER(kp_host_call, number, name)
 #define RUN_ROW(number, name) MEMBER(kp_launch_run, number, name)
+#define LIBRARY_ROW(number, name) MEMBER(kp_library_launch, number, name)
 
 static const struct member memop_members[] = {KP_MEMOP_COLUMNS(MEMOP_ROW)};
 static const struct member range_members[] = {KP_RANGE_COLUMNS(RANGE_ROW)};
@@ -39,6 +40,7 @@ static const struct member sample_members[] = {KP_SAMPLE_COLUMNS(SAMPLE_ROW)};
 static const struct member clocks_members[] = {KP_CLOCKS_COLUMNS(CLOCKS_ROW)};
 static const struct member host_members[] = {KP_HOST_COLUMNS(HOST_ROW)};
 static const struct member run_members[] = {KP_RUN_COLUMNS(RUN_ROW)};
+static const struct member library_members[] = {KP_LIBRARY_COLUMNS(LIBRARY_ROW)};
 #define MEMBER_COUNT(members) (sizeof(members) / sizeof((members)[0]))
 
 _Static_assert(offsetof(struct kp_memop, start_ns) == 0, "from_start reads the first member");
@@ -48,6 +50,8 @@ _Static_assert(offsetof(struct kp_counter_sample, begin_ns) == 0,
 _Static_assert(offsetof(struct kp_clocks, start_ns) == 0, "from_start reads the first member");
 _Static_assert(offsetof(struct kp_host_call, start_ns) == 0, "from_start reads the first member");
 _Static_assert(offsetof(struct kp_launch_run, start_ns) == 0, "from_start reads the first member");
+_Static_assert(offsetof(struct kp_library_launch, start_ns) == 0,
+	       "from_start reads the first member");
 
 static uint64_t load(const char *record, const struct member *member)
 {
@@ -206,6 +210,20 @@ enum kp_status kp_columns_get_runs(struct kp_cursor *cursor, size_t count,
 {
 	return get_members(cursor, out, sizeof(*out), count, run_members,
 			   MEMBER_COUNT(run_members));
+}
+
+void kp_columns_put_library(const struct kp_library_launch *launches, size_t count,
+			    struct kp_buffer *out)
+{
+	put_members(launches, sizeof(*launches), count, library_members,
+		    MEMBER_COUNT(library_members), out);
+}
+
+enum kp_status kp_columns_get_library(struct kp_cursor *cursor, size_t count,
+				      struct kp_library_launch *out)
+{
+	return get_members(cursor, out, sizeof(*out), count, library_members,
+			   MEMBER_COUNT(library_members));
 }
 
 /* ---- launches: each coded against its lane and its configuration ---- */

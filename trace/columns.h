@@ -1,6 +1,6 @@
 /*
  * Batches of records to columns and back: the payloads of LAUNCHES, MEMOPS, RANGES, SAMPLES,
- * CLOCKS, HOST and RUNS chunks.
+ * CLOCKS, HOST, LIBRARY_LAUNCHES and RUNS chunks.
  *
  * A payload is a sequence of (varint column number, u32 length, bytes). A column that holds nothing
  * but zeros is left out; unknown columns are skipped. All arithmetic is modulo 2^64, so that every
@@ -13,6 +13,7 @@
 #include "trace/host_call.h"
 #include "trace/lanes.h"
 #include "trace/launch_run.h"
+#include "trace/library_call.h"
 #include "trace/records.h"
 #include "trace/status.h"
 
@@ -97,6 +98,24 @@
 	X(8, launches)                                                                             \
 	X(9, kernels)
 
+#define KP_LIBRARY_COLUMNS(X)                                                                      \
+	X(1, start_ns)                                                                             \
+	X(2, end_ns)                                                                               \
+	X(3, ordinal)                                                                              \
+	X(4, before)                                                                               \
+	X(5, call)                                                                                 \
+	X(6, part)                                                                                 \
+	X(7, context)                                                                              \
+	X(8, stream)                                                                               \
+	X(9, grid[0])                                                                              \
+	X(10, grid[1])                                                                             \
+	X(11, grid[2])                                                                             \
+	X(12, block[0])                                                                            \
+	X(13, block[1])                                                                            \
+	X(14, block[2])                                                                            \
+	X(15, graph)                                                                               \
+	X(16, others)
+
 /* Appends `count` launches, which are in order of start; configurations are known to `lanes`. */
 void kp_columns_put_launches(const struct kp_launch *launches, size_t count, struct kp_lanes *lanes,
 			     struct kp_buffer *out);
@@ -107,6 +126,8 @@ void kp_columns_put_samples(const struct kp_counter_sample *samples, size_t coun
 void kp_columns_put_clocks(const struct kp_clocks *clocks, size_t count, struct kp_buffer *out);
 void kp_columns_put_host(const struct kp_host_call *calls, size_t count, struct kp_buffer *out);
 void kp_columns_put_runs(const struct kp_launch_run *runs, size_t count, struct kp_buffer *out);
+void kp_columns_put_library(const struct kp_library_launch *launches, size_t count,
+			    struct kp_buffer *out);
 
 /* Decodes exactly `count` records into `out`. Errors: KP_CORRUPT (a configuration that `lanes` does
  * not know included). */
@@ -121,5 +142,7 @@ enum kp_status kp_columns_get_runs(struct kp_cursor *cursor, size_t count,
 				   struct kp_launch_run *out);
 enum kp_status kp_columns_get_host(struct kp_cursor *cursor, size_t count,
 				   struct kp_host_call *out);
+enum kp_status kp_columns_get_library(struct kp_cursor *cursor, size_t count,
+				      struct kp_library_launch *out);
 
 #endif

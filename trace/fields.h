@@ -69,9 +69,14 @@
 	F(25, U64, host_kernels)    /* kernels that these issued; absent: not all are known */     \
 	F(26, U64, host_calls_lost) /* such calls that could not be kept */                        \
 	F(27, U64, host_calls_unwritten) /* kept, but the trace could not be written */            \
-	F(48, U64, runs_begin_ns)  /* launches are in runs from then on; 0: from the start */      \
-	F(49, U64, run_records)    /* records of runs */                                           \
-	F(50, U64, run_kernels)    /* kernels of their launches */                                 \
+	F(28, U64, library_calls)        /* of cuBLAS and its kin, seen at the door */             \
+	F(29, U64, library_launches) /* launches in them that were kept, graphs' first launches */ \
+	F(30, U64, library_launches_lost)      /* that could not be kept */                        \
+	F(31, U64, library_launches_unwritten) /* kept, but the trace could not be written */      \
+	F(32, U64, kernels_unnumbered) /* issued while records were off: no ordinal counts them */ \
+	F(48, U64, runs_begin_ns)      /* launches are in runs from then on; 0: from the start */  \
+	F(49, U64, run_records)        /* records of runs */                                       \
+	F(50, U64, run_kernels)        /* kernels of their launches */                             \
 	F(51, U64, runs_lost)      /* launches since then that are surely, or perhaps, in none */  \
 	F(52, U64, runs_unwritten) /* records that could not be written */
 

@@ -41,7 +41,7 @@ static bool is_batch(uint8_t kind)
 {
 	return kind == KP_CHUNK_LAUNCHES || kind == KP_CHUNK_MEMOPS || kind == KP_CHUNK_RANGES ||
 	       kind == KP_CHUNK_SAMPLES || kind == KP_CHUNK_CLOCKS || kind == KP_CHUNK_HOST ||
-	       kind == KP_CHUNK_RUNS;
+	       kind == KP_CHUNK_RUNS || kind == KP_CHUNK_LIBRARY_LAUNCHES;
 }
 
 static bool is_known(uint8_t kind)
@@ -196,6 +196,8 @@ static enum kp_status list_batch(struct kp_reader *reader, size_t number)
 		process->view.promised_ranges += header->record_count;
 	if (header->kind == KP_CHUNK_RUNS)
 		process->view.promised_runs += header->record_count;
+	if (header->kind == KP_CHUNK_LIBRARY_LAUNCHES)
+		process->view.promised_library_launches += header->record_count;
 	reader->batches[reader->batch_count++] = number;
 	return KP_OK;
 }
@@ -345,6 +347,15 @@ static bool names_known(const struct kp_range *ranges, size_t count,
 	return true;
 }
 
+static bool calls_known(const struct kp_library_launch *launches, size_t count,
+			const struct kp_process *process)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!launches[i].graph && launches[i].call >= process->library_call_count)
+			return false;
+	return true;
+}
+
 /* Whether all are of one session that the process has. */
 static bool session_known(const struct kp_counter_sample *samples, size_t count,
 			  const struct kp_process *process)
@@ -379,6 +390,7 @@ static const size_t strides[] = {
 	[KP_CHUNK_CLOCKS] = sizeof(struct kp_clocks),
 	[KP_CHUNK_HOST] = sizeof(struct kp_host_call),
 	[KP_CHUNK_RUNS] = sizeof(struct kp_launch_run),
+	[KP_CHUNK_LIBRARY_LAUNCHES] = sizeof(struct kp_library_launch),
 };
 
 /* Decodes the records of a chunk for which there is room. */
@@ -413,6 +425,10 @@ static enum kp_status decode_records(struct kp_reader *reader, const struct kp_c
 		out->kind = KP_EVENT_RUNS;
 		out->runs = reader->records;
 		return kp_columns_get_runs(payload, count, reader->records);
+	case KP_CHUNK_LIBRARY_LAUNCHES:
+		out->kind = KP_EVENT_LIBRARY;
+		out->library = reader->records;
+		return kp_columns_get_library(payload, count, reader->records);
 	default:
 		out->kind = KP_EVENT_CLOCKS;
 		out->clocks = reader->records;
@@ -434,6 +450,9 @@ static bool is_sound(const struct kp_event *event, const struct kp_chunk_header 
 	}
 	if (event->kind == KP_EVENT_SAMPLES &&
 	    !session_known(event->samples, event->count, event->process))
+		return false;
+	if (event->kind == KP_EVENT_LIBRARY &&
+	    !calls_known(event->library, event->count, event->process))
 		return false;
 	return keeps_promise(records, event->count, stride, header->first_ns);
 }

@@ -14,6 +14,7 @@
 
 #include "trace/host_call.h"
 #include "trace/launch_run.h"
+#include "trace/library_call.h"
 #include "trace/records.h"
 #include "trace/status.h"
 
@@ -40,8 +41,13 @@ struct kp_process {
 	size_t window_count; /* 0: recorded from start to end */
 	const struct kp_counters_info *counters; /* sessions of counters, in no order */
 	size_t counters_count;
+	const struct kp_library_call *library_calls; /* each once, by number */
+	size_t library_call_count;
+	const struct kp_library_node *library_nodes; /* call < library_call_count, always */
+	size_t library_node_count;
 	/* By the headers of readable chunks. */
 	uint64_t promised_launches, promised_host_calls, promised_ranges, promised_runs;
+	uint64_t promised_library_launches;
 	uint64_t missing_chunks; /* gaps in its numbering */
 };
 
@@ -52,7 +58,8 @@ enum kp_event_kind {
 	KP_EVENT_SAMPLES,
 	KP_EVENT_CLOCKS,
 	KP_EVENT_HOST,
-	KP_EVENT_RUNS
+	KP_EVENT_RUNS,
+	KP_EVENT_LIBRARY
 };
 
 /*
@@ -72,6 +79,8 @@ struct kp_event {
 		const struct kp_clocks *clocks;
 		const struct kp_host_call *calls;
 		const struct kp_launch_run *runs;
+		const struct kp_library_launch
+			*library; /* call < process->library_call_count, or of a graph, always */
 	};
 	uint64_t watermark_ns;
 };

@@ -34,6 +34,8 @@ void kp_tables_fini(struct kp_tables *tables)
 		free(process->notes);
 		free(process->windows);
 		free(process->counters);
+		free(process->library_calls);
+		free(process->library_nodes);
 		kp_lanes_fini(&process->lanes);
 		free(process);
 	}
@@ -211,6 +213,73 @@ static enum kp_status add_configs(struct kp_tables *tables, struct kp_process_ta
 	return status;
 }
 
+/* Adds one call of a library; NULL: it was lost, and nothing is known of it. */
+static enum kp_status add_library_call(struct kp_tables *tables, struct kp_process_tables *process,
+				       struct kp_cursor *members)
+{
+	struct kp_process *view = &process->view;
+	struct kp_library_call call = {.library = UINT32_MAX, .entry = UINT32_MAX};
+	uint64_t *values = (uint64_t *)&call;
+
+	for (size_t i = 0; members && i < sizeof(call) / 8 && kp_cursor_left(members); i++)
+		values[i] = kp_cursor_varint(members);
+	if ((members && members->failed) || !spend(tables, sizeof(call)))
+		return KP_CORRUPT;
+	if (!kp_vector_grow((void **)&process->library_calls, view->library_call_count,
+			    &process->library_call_capacity, sizeof(call)))
+		return KP_NO_MEMORY;
+	process->library_calls[view->library_call_count++] = call;
+	view->library_calls = process->library_calls;
+	return KP_OK;
+}
+
+static enum kp_status add_library_calls(struct kp_tables *tables, struct kp_process_tables *process,
+					size_t count, struct kp_cursor *payload)
+{
+	size_t missing, skip;
+	enum kp_status status =
+		table_begin(payload, process->view.library_call_count, &missing, &skip);
+
+	for (size_t i = 0; status == KP_OK && i < missing; i++)
+		status = add_library_call(tables, process, NULL);
+	for (size_t i = 0; status == KP_OK && i < count; i++) {
+		struct kp_cursor members = kp_cursor_take(payload, kp_cursor_varint(payload));
+
+		if (payload->failed)
+			return KP_CORRUPT;
+		if (i >= skip)
+			status = add_library_call(tables, process, &members);
+	}
+	return status;
+}
+
+/* Nodes are a list: no one refers to their numbers, so those that are missing are not there. */
+static enum kp_status add_library_nodes(struct kp_tables *tables, struct kp_process_tables *process,
+					size_t count, struct kp_cursor *payload)
+{
+	struct kp_process *view = &process->view;
+	uint64_t first = kp_cursor_varint(payload);
+	struct kp_library_node node;
+	uint32_t *values = (uint32_t *)&node;
+
+	for (size_t i = 0; i < count; i++) {
+		struct kp_cursor members = kp_cursor_take(payload, kp_cursor_varint(payload));
+
+		node = (struct kp_library_node){0};
+		for (size_t m = 0; m < sizeof(node) / 4 && kp_cursor_left(&members); m++)
+			values[m] = (uint32_t)kp_cursor_varint(&members);
+		if (payload->failed || members.failed || first > UINT32_MAX ||
+		    node.call >= view->library_call_count || !spend(tables, sizeof(node)))
+			return KP_CORRUPT;
+		if (!kp_vector_grow((void **)&process->library_nodes, view->library_node_count,
+				    &process->library_node_capacity, sizeof(node)))
+			return KP_NO_MEMORY;
+		process->library_nodes[view->library_node_count++] = node;
+		view->library_nodes = process->library_nodes;
+	}
+	return KP_OK;
+}
+
 /* ---- fields ---- */
 
 /* `record` holds what is known so far: a later record of a process completes an earlier one. */
@@ -379,6 +448,11 @@ enum kp_status kp_tables_add(struct kp_tables *tables, const struct kp_chunk_hea
 		return add_strings(tables, process, header->record_count, payload);
 	case KP_CHUNK_CONFIGS:
 		return add_configs(tables, process, header->record_count, payload);
+	case KP_CHUNK_LIBRARY_CALLS:
+		return add_library_calls(tables, process, header->record_count, payload);
+	case KP_CHUNK_LIBRARY_NODES:
+		return add_library_nodes(tables, process, header->record_count, payload);
+	case KP_CHUNK_LIBRARY_LAUNCHES:
 	case KP_CHUNK_LAUNCHES:
 	case KP_CHUNK_MEMOPS:
 	case KP_CHUNK_RANGES:

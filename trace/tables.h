@@ -20,8 +20,10 @@ struct kp_process_tables {
 	struct kp_note *notes;
 	struct kp_window_info *windows;
 	struct kp_counters_info *counters;
+	struct kp_library_call *library_calls;
+	struct kp_library_node *library_nodes;
 	size_t device_capacity, string_capacity, config_capacity, note_capacity, window_capacity;
-	size_t counters_capacity;
+	size_t counters_capacity, library_call_capacity, library_node_capacity;
 	struct kp_lanes lanes;
 	uint64_t numbered_chunks; /* seen */
 	uint64_t next_sequence;   /* largest seen + 1 */

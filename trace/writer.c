@@ -18,6 +18,7 @@
 #include "trace/columns.h"
 #include "trace/fieldset.h"
 #include "trace/lanes.h"
+#include "trace/rows.h"
 
 #define LAUNCHES_PER_CHUNK 16384
 #define MEMOPS_PER_CHUNK 4096
@@ -26,6 +27,7 @@
 #define SAMPLES_PER_CHUNK 16384
 #define HOST_PER_CHUNK 16384
 #define RUNS_PER_CHUNK 4096
+#define LIBRARY_PER_CHUNK 16384
 #define TABLE_BYTES_PER_CHUNK (1U << 20)
 #define ZSTD_LEVEL 3
 
@@ -55,16 +57,18 @@ struct kp_writer {
 	void *fd_context;
 	uint64_t process;
 	uint32_t sequence; /* of the next chunk; KP_CHUNK_UNNUMBERED before the process record */
-	struct table strings, configs;
+	struct table strings, configs, library_calls, library_nodes;
 	struct recent_config recent[RECENT_CONFIGS];
 	struct kp_lanes lanes;
 	struct kp_launch *launches;
 	struct kp_memop *memops;
 	struct kp_range *ranges;
 	struct kp_clocks clocks[CLOCKS_PER_CHUNK];
-	struct kp_host_call *host;  /* NULL until there is one */
-	struct kp_launch_run *runs; /* the same */
+	struct kp_host_call *host;         /* NULL until there is one */
+	struct kp_launch_run *runs;        /* the same */
+	struct kp_library_launch *library; /* the same */
 	size_t launch_count, memop_count, range_count, clocks_count, host_count, run_count;
+	size_t library_count;
 	struct kp_buffer payload, sealed;
 	ZSTD_CCtx *compressor;
 	struct kp_writer_loss loss;
@@ -82,6 +86,8 @@ enum kp_status kp_writer_create(int fd, uint64_t process, struct kp_writer **out
 	writer->sequence = KP_CHUNK_UNNUMBERED;
 	writer->strings.kind = KP_CHUNK_STRINGS;
 	writer->configs.kind = KP_CHUNK_CONFIGS;
+	writer->library_calls.kind = KP_CHUNK_LIBRARY_CALLS;
+	writer->library_nodes.kind = KP_CHUNK_LIBRARY_NODES;
 	writer->launches = malloc(LAUNCHES_PER_CHUNK * sizeof(*writer->launches));
 	writer->memops = malloc(MEMOPS_PER_CHUNK * sizeof(*writer->memops));
 	writer->ranges = malloc(RANGES_PER_CHUNK * sizeof(*writer->ranges));
@@ -107,12 +113,15 @@ void kp_writer_destroy(struct kp_writer *writer)
 		return;
 	kp_intern_fini(&writer->strings.entries);
 	kp_intern_fini(&writer->configs.entries);
+	kp_intern_fini(&writer->library_calls.entries);
+	kp_intern_fini(&writer->library_nodes.entries);
 	kp_lanes_fini(&writer->lanes);
 	free(writer->launches);
 	free(writer->memops);
 	free(writer->ranges);
 	free(writer->host);
 	free(writer->runs);
+	free(writer->library);
 	kp_buffer_fini(&writer->payload);
 	kp_buffer_fini(&writer->sealed);
 	ZSTD_freeCCtx(writer->compressor);
@@ -203,9 +212,13 @@ static enum kp_status put_table(struct kp_writer *writer, struct table *table)
 
 static enum kp_status put_tables(struct kp_writer *writer)
 {
-	enum kp_status status = put_table(writer, &writer->strings);
+	struct table *const tables[] = {&writer->strings, &writer->configs, &writer->library_calls,
+					&writer->library_nodes};
+	enum kp_status status = KP_OK;
 
-	return status == KP_OK ? put_table(writer, &writer->configs) : status;
+	for (size_t i = 0; status == KP_OK && i < sizeof(tables) / sizeof(tables[0]); i++)
+		status = put_table(writer, tables[i]);
+	return status;
 }
 
 enum kp_status kp_writer_intern(struct kp_writer *writer, const char *bytes, size_t length,
@@ -216,20 +229,24 @@ enum kp_status kp_writer_intern(struct kp_writer *writer, const char *bytes, siz
 	return kp_intern_put(&writer->strings.entries, bytes, length, out, NULL);
 }
 
-/* A configuration in the file: varints, in the order of the struct; a reader ignores any beyond. */
-static size_t encode_config(const struct kp_launch_config *config, uint8_t *out)
+enum kp_status kp_writer_library_call(struct kp_writer *writer, const struct kp_library_call *call,
+				      uint32_t *out)
 {
-	const uint32_t *members = (const uint32_t *)config;
-	size_t length = 0;
+	uint8_t coded[KP_ROW_CALL_BYTES];
+	size_t length = kp_row_encode_call(call, coded);
 
-	for (size_t i = 0; i < sizeof(*config) / sizeof(*members); i++) {
-		uint32_t value = members[i];
+	return kp_intern_put(&writer->library_calls.entries, coded, length, out, NULL);
+}
 
-		for (; value >= 0x80; value >>= 7)
-			out[length++] = (uint8_t)(value | 0x80);
-		out[length++] = (uint8_t)value;
-	}
-	return length;
+enum kp_status kp_writer_library_node(struct kp_writer *writer, const struct kp_library_node *node)
+{
+	uint8_t coded[KP_ROW_NODE_BYTES];
+	size_t length = kp_row_encode_node(node, coded);
+	uint32_t unused;
+
+	if (node->call >= writer->library_calls.entries.count)
+		return KP_INVALID;
+	return kp_intern_put(&writer->library_nodes.entries, coded, length, &unused, NULL);
 }
 
 static size_t recent_place(const struct kp_launch_config *config)
@@ -246,8 +263,8 @@ static size_t recent_place(const struct kp_launch_config *config)
 static enum kp_status intern_config(struct kp_writer *writer, const struct kp_launch_config *config,
 				    uint32_t *out)
 {
-	uint8_t coded[5 * sizeof(*config) / sizeof(uint32_t)];
-	size_t length = encode_config(config, coded);
+	uint8_t coded[KP_ROW_CONFIG_BYTES];
+	size_t length = kp_row_encode_config(config, coded);
 	bool added;
 	enum kp_status status;
 
@@ -323,8 +340,10 @@ static void put_columns(struct kp_writer *writer, enum kp_chunk_kind kind, size_
 		kp_columns_put_clocks(writer->clocks, count, &writer->payload);
 	else if (kind == KP_CHUNK_HOST)
 		kp_columns_put_host(writer->host, count, &writer->payload);
-	else
+	else if (kind == KP_CHUNK_RUNS)
 		kp_columns_put_runs(writer->runs, count, &writer->payload);
+	else
+		kp_columns_put_library(writer->library, count, &writer->payload);
 }
 
 /* Writes the `*count` buffered records of one kind and empties the buffer; *lost grows on failure.
@@ -385,6 +404,13 @@ static enum kp_status flush_runs(struct kp_writer *writer)
 {
 	return flush_batch(writer, KP_CHUNK_RUNS, writer->runs, sizeof(*writer->runs),
 			   &writer->run_count, &writer->loss.runs);
+}
+
+static enum kp_status flush_library(struct kp_writer *writer)
+{
+	return flush_batch(writer, KP_CHUNK_LIBRARY_LAUNCHES, writer->library,
+			   sizeof(*writer->library), &writer->library_count,
+			   &writer->loss.library_launches);
 }
 
 enum kp_status kp_writer_launch(struct kp_writer *writer, const struct kp_launch *launch)
@@ -470,11 +496,26 @@ enum kp_status kp_writer_run(struct kp_writer *writer, const struct kp_launch_ru
 	return writer->run_count == RUNS_PER_CHUNK ? flush_runs(writer) : KP_OK;
 }
 
+enum kp_status kp_writer_library(struct kp_writer *writer, const struct kp_library_launch *launch)
+{
+	if (!launch->graph && launch->call >= writer->library_calls.entries.count)
+		return KP_INVALID;
+	if (!writer->library)
+		writer->library = malloc(LIBRARY_PER_CHUNK * sizeof(*writer->library));
+	if (!writer->library) {
+		writer->loss.library_launches++;
+		return KP_NO_MEMORY;
+	}
+	writer->library[writer->library_count++] = *launch;
+	return writer->library_count == LIBRARY_PER_CHUNK ? flush_library(writer) : KP_OK;
+}
+
 enum kp_status kp_writer_flush(struct kp_writer *writer)
 {
 	const enum kp_status results[] = {flush_launches(writer), flush_memops(writer),
 					  flush_ranges(writer),   flush_clocks(writer),
-					  flush_host(writer),     flush_runs(writer)};
+					  flush_host(writer),     flush_runs(writer),
+					  flush_library(writer)};
 
 	for (size_t i = 0; i < sizeof(results) / sizeof(results[0]); i++)
 		if (results[i] != KP_OK)

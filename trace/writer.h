@@ -16,6 +16,7 @@
 
 #include "trace/host_call.h"
 #include "trace/launch_run.h"
+#include "trace/library_call.h"
 #include "trace/records.h"
 #include "trace/status.h"
 
@@ -23,7 +24,7 @@ struct kp_writer;
 
 /* What could not be written, because the file could not take it. */
 struct kp_writer_loss {
-	uint64_t launches, memops, ranges, samples, clocks, host_calls, runs;
+	uint64_t launches, memops, ranges, samples, clocks, host_calls, runs, library_launches;
 	int first_errno; /* 0: no write failed */
 };
 
@@ -50,12 +51,19 @@ enum kp_status kp_writer_intern(struct kp_writer *writer, const char *bytes, siz
 enum kp_status kp_writer_config(struct kp_writer *writer, const struct kp_launch_config *config,
 				uint32_t *out);
 
+/* The number of a library's call, equal for equal contents. Errors: KP_NO_MEMORY. */
+enum kp_status kp_writer_library_call(struct kp_writer *writer, const struct kp_library_call *call,
+				      uint32_t *out);
+/* One node of a graph; its call has a number. Errors: KP_NO_MEMORY. */
+enum kp_status kp_writer_library_node(struct kp_writer *writer, const struct kp_library_node *node);
+
 /* Buffer one record; a full buffer is written. Errors: KP_IO (the records of it are lost). */
 enum kp_status kp_writer_launch(struct kp_writer *writer, const struct kp_launch *launch);
 enum kp_status kp_writer_memop(struct kp_writer *writer, const struct kp_memop *memop);
 enum kp_status kp_writer_range(struct kp_writer *writer, const struct kp_range *range);
 enum kp_status kp_writer_host(struct kp_writer *writer, const struct kp_host_call *call);
 enum kp_status kp_writer_run(struct kp_writer *writer, const struct kp_launch_run *run);
+enum kp_status kp_writer_library(struct kp_writer *writer, const struct kp_library_launch *launch);
 
 enum kp_status kp_writer_clocks(struct kp_writer *writer, const struct kp_clocks *clocks);
 /*

@@ -5,7 +5,8 @@
     scenarios.py --build DIR NAME…   runs them; status 1 if one fails
 
 A row (scenario.py) says what runs, with which faults (common/faults.def), and what kprof must then do
-or say; more rows stand in processes.py, endings.py, host_calls.py, ranges.py and counters.py.
+or say; more rows stand in processes.py, endings.py, host_calls.py, library_calls.py, ranges.py and
+counters.py.
 Numbers in brackets are those of public reports of the same fault in other tools, «cases».
 """
 
@@ -23,6 +24,7 @@ import traceback
 import counters
 import endings
 import host_calls
+import library_calls
 import processes
 import ranges
 from harness import (Failure, Skip, check_agreement, check_manners, check_own_counts, check_sum,
@@ -874,6 +876,7 @@ SCENARIOS = [
     *endings.SCENARIOS,
     *host_calls.SCENARIOS,
     *ranges.SCENARIOS,
+    *library_calls.SCENARIOS,
     *counters.SCENARIOS,
 ]
 

@@ -5,8 +5,8 @@
 
 Instructions are exact and repeat, where times on a shared machine do not. What is counted is all
 that runs between a program's call into libkprof_inject and its return, without what the driver
-itself does when the hook calls it: of callgrind's call edges, those from the program into kprof
-less those from kprof into libcuda. Two runs, with N and 2N calls, take out what happens once.
+or cuBLAS does when the hook calls it: of callgrind's call edges, those from the program and cuBLAS
+into kprof less those from kprof into libcuda and cuBLAS. Two runs, with N and 2N calls, take out what happens once.
 """
 
 import argparse
@@ -23,6 +23,8 @@ CALLS = 2000
 LIMIT = 150  # instructions a launch when nothing is to be done
 RANGE_LIMIT = 400  # once the program has opened a range
 HOST_LIMIT = 400  # with --host, the clock's own instructions aside
+CALL_LIMIT = 700  # a call of cuBLAS and its launch
+MATMUL_LIMIT = 1200  # of cuBLASLt, what its own functions for descriptors do aside
 SKIPPED = 77
 
 
@@ -40,7 +42,7 @@ class Row:
 
 ROWS = [
     Row("link", "launch", LIMIT),
-    Row("dlsym", "launch", LIMIT),
+    Row("dlsym", "launch", LIMIT, ("--calls", "on")),
     Row("address", "launch", LIMIT),
     Row("link", "capture", None),
     Row("address", "capture", None),
@@ -49,6 +51,8 @@ ROWS = [
     Row("link", "range", RANGE_LIMIT),
     Row("link", "launch", HOST_LIMIT, ("--host",)),
     Row("address", "graph", HOST_LIMIT, ("--host",)),
+    Row("link", "gemm", CALL_LIMIT, ("--calls", "on")),
+    Row("link", "matmul", MATMUL_LIMIT, ("--calls", "on")),
 ]
 
 
@@ -92,10 +96,10 @@ def cost(lines, program):
     total = entries = 0
     for caller, callee, calls, instructions in edges(lines):
         from_name, to_name = os.path.basename(caller), os.path.basename(callee)
-        if from_name == program and to_name == "libkprof_inject.so":
+        if to_name == "libkprof_inject.so" and from_name.startswith((program, "libcublas")):
             total += instructions
-            entries += calls
-        elif from_name == "libkprof_inject.so" and to_name.startswith("libcuda.so"):
+            entries += calls if from_name == program else 0
+        elif from_name == "libkprof_inject.so" and to_name.startswith(("libcuda.so", "libcublas")):
             total -= instructions
     return total, entries
 

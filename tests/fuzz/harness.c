@@ -12,12 +12,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "analyzers/library_ties.h"
 #include "promise.h"
 #include "trace/reader.h"
 
 /* What one walk through a trace delivered. Two walks must deliver the same. */
 struct walk {
-	uint64_t launches, memops, ranges, calls, samples, clocks, batches, checksum;
+	uint64_t launches, memops, ranges, calls, library, samples, clocks, batches, checksum;
 };
 
 static void mix(struct walk *walk, uint64_t value)
@@ -112,6 +113,20 @@ static void check_runs(const struct kp_event *event, uint64_t floor_ns, struct w
 	}
 }
 
+static void check_library(const struct kp_event *event, uint64_t floor_ns, struct walk *walk)
+{
+	const struct kp_library_launch *launches = event->library;
+
+	for (size_t i = 0; i < event->count; i++) {
+		REQUIRE(i == 0 || launches[i - 1].start_ns <= launches[i].start_ns);
+		REQUIRE(launches[i].graph || launches[i].call < event->process->library_call_count);
+		if (kp_time_quality(launches[i].start_ns, launches[i].end_ns) == KP_TIME_VALID)
+			REQUIRE(launches[i].start_ns >= floor_ns);
+		mix(walk, launches[i].ordinal ^ launches[i].call);
+	}
+	walk->library += event->count;
+}
+
 static void check_event(const struct kp_event *event, uint64_t *floor_ns, struct walk *walk)
 {
 	REQUIRE(event->process != NULL);
@@ -137,6 +152,9 @@ static void check_event(const struct kp_event *event, uint64_t *floor_ns, struct
 	case KP_EVENT_RUNS:
 		check_runs(event, *floor_ns, walk);
 		break;
+	case KP_EVENT_LIBRARY:
+		check_library(event, *floor_ns, walk);
+		break;
 	}
 	if (event->watermark_ns > *floor_ns)
 		*floor_ns = event->watermark_ns;
@@ -155,6 +173,56 @@ static struct walk walk_events(struct kp_reader *reader)
 	REQUIRE(status == KP_END);
 	REQUIRE(kp_reader_next(reader, &event) == KP_END);
 	return walk;
+}
+
+/* ---- ties of library calls ---- */
+
+/* How often a record was visited, and with which process's calls. */
+struct visits {
+	const struct kp_process *process;
+	uint64_t count;
+};
+
+static enum kp_status visit(void *context, const struct kp_library_tie *tie)
+{
+	struct visits *visits = context;
+
+	REQUIRE(tie->config < visits->process->config_count);
+	REQUIRE(tie->call == KP_LIBRARY_NO_CALL || tie->call < visits->process->library_call_count);
+	visits->count++;
+	return KP_OK;
+}
+
+static void add_to_ties(struct kp_library_ties *ties, const struct kp_event *event)
+{
+	for (size_t i = 0; i < event->count; i++) {
+		if (event->kind == KP_EVENT_LIBRARY)
+			REQUIRE(kp_library_ties_add_library(ties, &event->library[i]) == KP_OK);
+		else if (event->kind == KP_EVENT_LAUNCHES)
+			REQUIRE(kp_library_ties_add_launch(ties, &event->launches[i], 0) == KP_OK);
+	}
+}
+
+/* Every record of a process is visited once. */
+static void check_ties(struct kp_reader *reader, const struct kp_process *process)
+{
+	struct kp_library_ties *ties = kp_library_ties_create(process);
+	struct visits visits = {process, 0};
+	const struct kp_library_visitor visitor = {&visits, visit};
+	struct kp_event event;
+	uint64_t launches = 0;
+
+	REQUIRE(ties);
+	while (kp_reader_next(reader, &event) == KP_OK) {
+		if (event.process != process)
+			continue;
+		launches += event.kind == KP_EVENT_LAUNCHES ? event.count : 0;
+		add_to_ties(ties, &event);
+	}
+	REQUIRE(kp_library_ties_settle(ties, true, &visitor) == KP_OK);
+	REQUIRE(visits.count == launches);
+	kp_library_ties_destroy(ties);
+	kp_reader_rewind(reader);
 }
 
 static void check_text(struct kp_text text)
@@ -198,6 +266,9 @@ static void check_trace(struct kp_reader *reader)
 	second = walk_events(reader);
 	REQUIRE(memcmp(&first, &second, sizeof(first)) == 0);
 	kp_reader_rewind(reader);
+	for (size_t i = 0; i < kp_reader_process_count(reader); i++)
+		if (kp_library_ties_any(kp_reader_process(reader, i)))
+			check_ties(reader, kp_reader_process(reader, i));
 	fuzz_check_report(reader, first.launches);
 }
 

@@ -332,6 +332,41 @@ static void write_host(struct seed *seed)
 	finish(seed);
 }
 
+/* Launches in calls of libraries, the last of no known one; a graph whose nodes are. */
+static void write_library(struct seed *seed)
+{
+	struct kp_library_call call = {.kind = KP_LIBRARY_GEMM, .m = 64, .batch = 1};
+	struct kp_library_node node = {.kernels = 2, .grid = {6, 1, 1}, .block = {32, 1, 1}};
+	struct kp_library_launch record = {.start_ns = 500, .end_ns = 500};
+	struct kp_counts counts = {0};
+	uint32_t number = 0, calls[2] = {0};
+
+	begin(seed, 14);
+	for (uint32_t i = 0; i < 2; i++) {
+		call.n = 32 + i;
+		call.stride_a = UINT64_MAX - i;
+		CHECK(kp_writer_library_call(seed->writer, &call, &calls[i]) == KP_OK);
+		node.index = i;
+		node.call = calls[i];
+		CHECK(kp_writer_library_node(seed->writer, &node) == KP_OK);
+	}
+	for (uint32_t i = 0; i < 8; i++) {
+		number = config(seed, "of_a_call", 6, 7);
+		record.ordinal = i == 7 ? UINT64_MAX : i;
+		record.others = i % 3;
+		record.before = i % 2;
+		record.call = calls[i % 2];
+		record.stream = record.context = i < 4 ? UINT32_MAX : 7;
+		record.graph = i == 6;
+		CHECK(kp_writer_library(seed->writer, &record) == KP_OK);
+		launch(seed, number, 1000 * (i + 1), 1000 * (i + 1) + 400);
+	}
+	KP_SET(&counts, COUNTS, kernels_issued, 8);
+	KP_SET(&counts, COUNTS, library_calls, 8);
+	CHECK(kp_writer_counts(seed->writer, &counts) == KP_OK);
+	finish(seed);
+}
+
 static void begin_session(struct seed *seed, uint64_t number)
 {
 	struct kp_counters_info counters = {0};
@@ -406,6 +441,7 @@ static const struct {
 	{"windows", write_windows},
 	{"samples", write_samples},
 	{"host", write_host},
+	{"library", write_library},
 	{"torn", write_torn},
 };
 

@@ -21,6 +21,7 @@ import finding_checks
 import fusion_checks
 import host_checks
 import range_checks
+import library_checks
 import timeline_checks
 import workload_checks
 from compare import median
@@ -620,6 +621,7 @@ CHECKS = [
           "the same, PyTorch in a CUDA graph"),
     *host_checks.rows(sample, record_with, need_torch, TORCH),
     *range_checks.rows(sample, record_with, need_torch, TORCH),
+    *library_checks.rows(record_with, need_torch, TORCH),
     *timeline_checks.rows(sample, record_with, need_torch, TORCH),
     *finding_checks.rows(record_with, need_torch, sys.executable, ROOT / "samples"),
     *counter_checks.CHECKS,

@@ -49,6 +49,8 @@ static const struct row memop_rows[] = {KP_MEMOP_COLUMNS(COLUMN_ROW)};
 static const struct row range_rows[] = {KP_RANGE_COLUMNS(COLUMN_ROW)};
 static const struct row sample_rows[] = {KP_SAMPLE_COLUMNS(COLUMN_ROW)};
 static const struct row clocks_rows[] = {KP_CLOCKS_COLUMNS(COLUMN_ROW)};
+static const struct row host_rows[] = {KP_HOST_COLUMNS(COLUMN_ROW)};
+static const struct row library_rows[] = {KP_LIBRARY_COLUMNS(COLUMN_ROW)};
 
 static const struct section {
 	const char *title;
@@ -69,6 +71,8 @@ static const struct section {
 	{"\n### RANGES\n", range_rows, COUNT(range_rows)},
 	{"\n### SAMPLES\n", sample_rows, COUNT(sample_rows)},
 	{"\n### CLOCKS\n", clocks_rows, COUNT(clocks_rows)},
+	{"\n### HOST\n", host_rows, COUNT(host_rows)},
+	{"\n### LIBRARY_LAUNCHES\n", library_rows, COUNT(library_rows)},
 };
 
 /* Offsets and sizes of the header, and places of the configuration, as the compiler lays them out.

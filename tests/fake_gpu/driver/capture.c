@@ -140,3 +140,46 @@ KP_FAKE_EXPORT CUresult cuStreamIsCapturing_ptsz(CUstream stream, CUstreamCaptur
 {
 	return query(stream, true, status);
 }
+
+/* What the next operation would depend on; edges have no data here. */
+static CUresult tell(CUstream handle, bool per_thread, CUstreamCaptureStatus *status,
+		     cuuint64_t *id, CUgraph *graph, const CUgraphNode **nodes, size_t *count)
+{
+	struct CUstream_st *stream;
+	CUresult result = find_stream(handle, per_thread, &stream);
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!status)
+		return CUDA_ERROR_INVALID_VALUE;
+	*status = stream->capture ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+	if (!stream->capture)
+		return CUDA_SUCCESS;
+	if (id)
+		*id = stream->capture->id;
+	if (graph)
+		*graph = stream->capture;
+	if (nodes)
+		*nodes = &stream->capture_tail;
+	if (count)
+		*count = stream->capture_tail ? 1 : 0;
+	return CUDA_SUCCESS;
+}
+
+#define GET_CAPTURE_INFO(suffix, per_thread)                                                       \
+	KP_FAKE_EXPORT CUresult cuStreamGetCaptureInfo_v2##suffix(                                 \
+		CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,    \
+		const CUgraphNode **nodes, size_t *count)                                          \
+	{                                                                                          \
+		return tell(stream, per_thread, status, id, graph, nodes, count);                  \
+	}                                                                                          \
+	KP_FAKE_EXPORT CUresult cuStreamGetCaptureInfo_v3##suffix(                                 \
+		CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,    \
+		const CUgraphNode **nodes, const CUgraphEdgeData **edges, size_t *count)           \
+	{                                                                                          \
+		if (edges)                                                                         \
+			*edges = NULL;                                                             \
+		return tell(stream, per_thread, status, id, graph, nodes, count);                  \
+	}
+GET_CAPTURE_INFO(, false)
+GET_CAPTURE_INFO(_ptsz, true)

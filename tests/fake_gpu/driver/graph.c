@@ -24,7 +24,7 @@ struct CUgraphNode_st *kp_fake_graph_add(struct CUgraph_st *graph,
 	struct CUgraphNode_st *node = kp_fake_alloc(sizeof(*node));
 
 	node->tag = KP_FAKE_NODE;
-	node->id = kp_fake_next_id();
+	node->id = (uint64_t)graph->id << 32 | graph->node_count;
 	node->graph = graph;
 	node->op = *op;
 	node->duration_ns = duration_ns;

@@ -90,7 +90,7 @@ struct CUgraphNode_st {
 
 struct CUgraph_st {
 	enum kp_fake_tag tag;
-	uint32_t id;
+	uint32_t id; /* the upper half of its nodes' ids; the lower is their place in it */
 	size_t node_count;
 	struct CUgraphNode_st *first, *last;
 };

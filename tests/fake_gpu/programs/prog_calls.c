@@ -5,7 +5,9 @@
  *
  * DOOR is how it has found the entry point: «link», «dlsym», or «address» (cuGetProcAddress).
  * WORK is «launch»; «capture», which launches while another stream is being captured; or «graph»,
- * which launches a graph of one kernel; or «range», which launches in an NVTX range.
+ * which launches a graph of one kernel; or «range», which launches in an NVTX range. Or, by «link»:
+ * «gemm», which multiplies matrices by cuBLAS, and «matmul», by cuBLASLt; each product launches one
+ * kernel.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -16,6 +18,8 @@
 #include <nvtx3/nvToolsExt.h>
 
 #include "tests/fake_gpu/common/image.h"
+#include "tests/fake_gpu/library/cublas.h"
+#include "tests/fake_gpu/library/lt.h"
 
 typedef CUresult launch_function(CUfunction, unsigned int, unsigned int, unsigned int, unsigned int,
 				 unsigned int, unsigned int, unsigned int, CUstream, void **,
@@ -110,6 +114,32 @@ static void launch_graphs(const char *door, CUgraphExec exec, CUstream stream, l
 		check(launch(exec, stream), "cuGraphLaunch");
 }
 
+static void multiply_many(CUstream stream, long count)
+{
+	void *handle;
+
+	check((CUresult)cublasCreate_v2(&handle), "cublasCreate_v2");
+	check((CUresult)cublasSetStream_v2(handle, stream), "cublasSetStream_v2");
+	for (long i = 0; i < count; i++)
+		check((CUresult)cublasSgemm_v2(handle, 0, 0, 64, 32, 16, NULL, NULL, 64, NULL, 16,
+					       NULL, NULL, 64),
+		      "cublasSgemm_v2");
+}
+
+static void multiply_many_lt(CUstream stream, long count)
+{
+	struct layout *a, *d;
+	struct matmul *matmul;
+
+	check((CUresult)cublasLtMatrixLayoutCreate(&a, 2, 64, 16, 64), "layout");
+	check((CUresult)cublasLtMatrixLayoutCreate(&d, 2, 64, 32, 64), "layout");
+	check((CUresult)cublasLtMatmulDescCreate(&matmul, 68, 0), "matmul");
+	for (long i = 0; i < count; i++)
+		check((CUresult)cublasLtMatmul(NULL, matmul, NULL, NULL, a, NULL, a, NULL, NULL, d,
+					       NULL, d, NULL, NULL, 0, stream),
+		      "cublasLtMatmul");
+}
+
 int main(int argc, char **argv)
 {
 	CUstream stream, other;
@@ -133,6 +163,10 @@ int main(int argc, char **argv)
 		check(cuStreamBeginCapture(other, CU_STREAM_CAPTURE_MODE_RELAXED), "begin");
 		launch_many(argv[1], load_kernel(), stream, count);
 		check(cuStreamEndCapture(other, &captured), "end");
+	} else if (strcmp(argv[2], "gemm") == 0) {
+		multiply_many(stream, count);
+	} else if (strcmp(argv[2], "matmul") == 0) {
+		multiply_many_lt(stream, count);
 	} else {
 		launch_many(argv[1], load_kernel(), stream, count);
 	}

@@ -1,0 +1,116 @@
+/*
+ * Calls of NVIDIA's libraries that launched kernels: the records of LIBRARY_CALLS, LIBRARY_LAUNCHES
+ * and LIBRARY_NODES chunks.
+ *
+ * A call is what the program asked of a library at its door, without the data: function, sizes,
+ * types, transposes. Equal calls of a process are one entry of its table. Only the outermost call
+ * counts: what cuBLAS asks of cuBLASLt is its own affair. A launch, or a node of a graph that is
+ * captured, belongs to the call that its thread was in.
+ */
+#ifndef KP_TRACE_LIBRARY_CALL_H
+#define KP_TRACE_LIBRARY_CALL_H
+
+#include <stdint.h>
+
+/* X(NAME, number, what it is): what a call asks for. */
+#define KP_LIBRARY_KINDS(X)                                                                        \
+	X(OTHER, 0, "something else; `detail` says what")                                          \
+	X(GEMM, 1, "D[m,n] = alpha op(A)[m,k] op(B)[k,n] + beta C, batch times")                   \
+	X(GEMV, 2, "y = alpha op(A) x + beta y, batch times; A is m by n as it is stored")
+
+enum kp_library_kind {
+#define KP_LIBRARY_ROW(name, number, what) KP_LIBRARY_##name = (number),
+	KP_LIBRARY_KINDS(KP_LIBRARY_ROW)
+#undef KP_LIBRARY_ROW
+};
+
+/* Of `transpose_a` and `transpose_b`: cublasOperation_t + 1; 0: unknown. */
+enum kp_library_transpose {
+	KP_TRANSPOSE_NONE = 1,
+	KP_TRANSPOSE_YES = 2,
+	KP_TRANSPOSE_CONJUGATE = 3
+};
+
+/*
+ * One call. Absent or unknown is 0 throughout, so codes whose 0 means something have 1 added.
+ * Matrices are column-major, as the libraries have them, unless `row_major` says otherwise.
+ *
+ * F(member, what it is): in the order of the file; a reader ignores members beyond those it knows.
+ */
+#define KP_LIBRARY_CALL_MEMBERS(F)                                                                 \
+	F(library) /* interned string: «cuBLAS», «cuBLASLt», «cuDNN» */                      \
+	F(entry)   /* interned string: the function, as in «cublasGemmEx» */                     \
+	F(kind)    /* enum kp_library_kind */                                                      \
+	F(detail)  /* interned string + 1: operation and tensors, as in «conv fwd …» */        \
+	F(m)                                                                                       \
+	F(n)                                                                                       \
+	F(k)      /* of GEMV: 0 */                                                                 \
+	F(batch)  /* matrices; 1 where there is no batch */                                        \
+	F(a_type) /* cudaDataType + 1, see kp_data_type; of GEMV, x has the type b */              \
+	F(b_type)                                                                                  \
+	F(c_type)                                                                                  \
+	F(d_type)                                                                                  \
+	F(compute_type) /* cublasComputeType_t + 1 */                                              \
+	F(scale_type)   /* cudaDataType + 1 */                                                     \
+	F(transpose_a)  /* enum kp_library_transpose */                                            \
+	F(transpose_b)                                                                             \
+	F(epilogue)  /* cublasLtEpilogue_t; 0: unknown, 1: none */                                 \
+	F(row_major) /* bit 0: A, 1: B, 2: C, 3: D */                                              \
+	F(lda)       /* leading dimensions, elements */                                            \
+	F(ldb)                                                                                     \
+	F(ldc)                                                                                     \
+	F(ldd)                                                                                     \
+	F(stride_a) /* from one matrix of a batch to the next, elements + 1: 1 is the same */      \
+	F(stride_b)                                                                                \
+	F(stride_c)                                                                                \
+	F(groups) /* of a grouped call: how many sizes; m, n, k are 0 if they differ */
+
+struct kp_library_call {
+#define KP_LIBRARY_MEMBER(name) uint64_t name;
+	KP_LIBRARY_CALL_MEMBERS(KP_LIBRARY_MEMBER)
+#undef KP_LIBRARY_MEMBER
+};
+
+/* How an element of a type is named and how many bits it has. */
+struct kp_data_type {
+	const char *name; /* as in «bf16» */
+	uint32_t bits;    /* of complex types: both parts */
+};
+
+/* The type of a code as above (cudaDataType + 1); NULL: unknown. */
+const struct kp_data_type *kp_data_type(uint64_t code);
+/* The name of a compute type as above («f32», «tf32», …), an epilogue («bias+relu»); NULL: unknown.
+ */
+const char *kp_library_compute_name(uint64_t code);
+const char *kp_library_epilogue_name(uint64_t code);
+
+/*
+ * One launch in a call, or one of the first launches of a graph that has nodes from calls.
+ *
+ * `ordinal` counts the kernels that the process had launched when the launch returned, those of
+ * graphs included, those launched while records were off left out. `before` of these came while it
+ * was under way. analyzers/library_match.h says what follows from that.
+ */
+struct kp_library_launch {
+	uint64_t start_ns, end_ns; /* a time shortly before the launch, twice */
+	uint64_t ordinal;
+	uint32_t before;
+	uint32_t others;          /* threads besides its own that had launched before */
+	uint32_t call;            /* number of a kp_library_call of the same process */
+	uint32_t part;            /* 0, 1, … among the launches of this one call */
+	uint32_t context, stream; /* CUPTI's, as in kp_launch_config; UINT32_MAX: unknown */
+	uint32_t grid[3];         /* blocks */
+	uint32_t block[3];        /* threads; 0: unknown */
+	uint32_t graph;           /* number of the graph + 1, as in kp_library_node; 0: a kernel */
+};
+
+/* One kernel node of an executable graph, captured while its thread was in a call. */
+struct kp_library_node {
+	uint32_t graph; /* 0, 1, … among the executable graphs of the process that have such */
+	uint32_t index; /* among all nodes of the graph, as created: the lower half of CUPTI's id */
+	uint32_t kernels; /* that a launch of the graph issues; UINT32_MAX: unknown */
+	uint32_t call, part;
+	uint32_t grid[3], block[3];
+};
+
+#endif
