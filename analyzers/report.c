@@ -4,10 +4,12 @@
 #include <stdlib.h>
 
 #include "analyzers/report_build.h"
+#include "analyzers/report_calls.h"
 #include "analyzers/report_counters.h"
 #include "analyzers/report_fusion.h"
 #include "analyzers/report_host_build.h"
 #include "analyzers/report_ranges.h"
+#include "analyzers/report_shapes.h"
 #include "analyzers/report_timeline.h"
 
 int kp_build_order(uint64_t a, uint64_t b)
@@ -71,6 +73,8 @@ static enum kp_status builder_init(struct kp_builder *builder, struct kp_reader 
 	if (status == KP_OK)
 		status = kp_build_windows_begin(builder);
 	if (status == KP_OK)
+		status = kp_build_calls_begin(builder);
+	if (status == KP_OK)
 		status = kp_build_timeline_begin(builder);
 	if (status == KP_OK)
 		status = kp_build_fusion_begin(builder);
@@ -95,6 +99,8 @@ static void builder_fini(struct kp_builder *builder)
 	kp_build_ranges_end(builder);
 	kp_build_uses_fini(builder);
 	kp_build_windows_end(builder);
+	kp_build_shapes_end(builder);
+	kp_build_calls_end(builder);
 	kp_build_host_end(builder);
 	kp_build_clocks_fini(builder);
 	kp_build_labels_fini(builder);
@@ -126,6 +132,8 @@ static enum kp_status read_all(struct kp_builder *builder)
 		return status;
 	kp_build_windows_finish(builder);
 	status = kp_build_timeline_flush(builder);
+	if (status == KP_OK)
+		status = kp_build_calls_finish(builder);
 	if (status != KP_OK)
 		return status;
 	status = kp_build_host_finish(builder);

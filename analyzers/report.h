@@ -30,6 +30,7 @@
 #include "analyzers/clocks.h"
 #include "analyzers/findings.h"
 #include "analyzers/fusion.h"
+#include "analyzers/library_ties.h"
 #include "analyzers/operators.h"
 #include "analyzers/ranges.h"
 #include "analyzers/report_counts.h"
@@ -84,6 +85,8 @@ struct kp_report {
 	struct kp_report_host host;
 	struct kp_report_traffic traffic;
 	struct kp_report_fusion fusion;
+	bool library_any;                        /* a process has launches within library calls */
+	struct kp_library_account library;       /* of all of them */
 	uint64_t kernel_ns, busy_ns, span_ns;    /* as defined above, over all GPUs */
 	const struct kp_operator_row *operators; /* by time, largest first */
 	size_t operator_count;

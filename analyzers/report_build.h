@@ -21,7 +21,8 @@ struct kp_build_slot {
 	uint32_t row_plus_one; /* 0: no launch yet */
 	uint32_t gpu, use;
 	uint32_t class_plus_one; /* of the attribution; 0: none yet */
-	uint64_t calls, total_ns;
+	uint64_t calls, graph_calls, total_ns;
+	uint64_t first; /* kernels of the process before the first launch */
 };
 
 struct kp_build_process {
@@ -80,9 +81,11 @@ struct kp_builder {
 	struct kp_build_fusion *fusion;     /* the same */
 	struct kp_build_ranges *ranges;     /* NULL: no process has ranges, or not asked for */
 	uint64_t memop_bytes[KP_MEMOP_KIND_COUNT], memop_calls[KP_MEMOP_KIND_COUNT];
-	bool counted;              /* hardware counters were sampled */
-	size_t *traffic_operators; /* in the rules, of each row */
-	uint32_t *traffic_classes; /* scratch */
+	struct kp_build_calls *calls;   /* report_calls.c */
+	struct kp_build_shapes *shapes; /* report_shapes.c; NULL: not yet */
+	bool counted;                   /* hardware counters were sampled */
+	size_t *traffic_operators;      /* in the rules, of each row */
+	uint32_t *traffic_classes;      /* scratch */
 };
 
 /* report_read.c: one batch of the trace. */

@@ -12,6 +12,7 @@
 #include "analyzers/report_times.h"
 #include "analyzers/report_traffic.h"
 #include "analyzers/report_windows.h"
+#include "analyzers/shapes.h"
 
 /*
  * One kernel: one mangled name (its launches may differ in grid and block). Where the order of
@@ -40,6 +41,7 @@ struct kp_kernel_row {
 	struct kp_row_traffic traffic;     /* with report.traffic.any */
 	const struct kp_shape_row *shapes; /* by time, 32 at most; the same */
 	size_t shape_count;
+	const struct kp_stability *stability; /* of its shapes; never NULL */
 };
 
 struct kp_operator_row {
@@ -53,7 +55,8 @@ struct kp_operator_row {
 	size_t first_variant, variant_count; /* its variants are contiguous in variants[] */
 	struct kp_host_times host;
 	bool above_threshold;
-	struct kp_row_traffic traffic; /* with report.traffic.any */
+	struct kp_row_traffic traffic;        /* with report.traffic.any */
+	const struct kp_stability *stability; /* likewise; never NULL */
 };
 
 /* The kernels of an operator that belong together: of one kind, or of one number type. */

@@ -1,6 +1,7 @@
 /* The ranking itself: operators, and kernels within and across them; see report_build.h. */
 #include "analyzers/report_build.h"
 #include "analyzers/report_host_build.h"
+#include "analyzers/report_shapes.h"
 #include "analyzers/report_timeline.h"
 
 #include <stdlib.h>
@@ -144,6 +145,9 @@ static enum kp_status put_operators(struct kp_builder *builder, const struct gro
 		rows[i].estimate = kp_build_windows_operator(builder, group->index);
 		rows[i].host = hosts[group->index];
 		kp_build_traffic_operator(builder, group->index, &rows[i].traffic);
+		rows[i].stability = kp_build_shapes_operator(builder, group->index);
+		if (!rows[i].stability)
+			return KP_NO_MEMORY;
 		rows[i].alone_ns = kp_build_timeline_operator(builder, group->index);
 		rows[i].shares.alone_pct = kp_build_alone_pct(builder, rows[i].alone_ns);
 		rows[i].first_kernel = first_kernel;
@@ -205,6 +209,8 @@ static enum kp_status put_kernels(struct kp_builder *builder, struct kp_build_dr
 		drafts[i].row.variant_index = variant_place[drafts[i].row.variant_index];
 	}
 	qsort(drafts, count, sizeof(*drafts), compare_in_operator);
+	if (kp_build_shapes_place(builder, drafts, count) != KP_OK)
+		return KP_NO_MEMORY;
 	for (size_t i = 0; i < count; i++) {
 		rows[i] = drafts[i].row;
 		places[drafts[i].number] = i;

@@ -1,5 +1,6 @@
 /* Reading a trace into the builder's accumulators; see report_build.h. */
 #include "analyzers/report_build.h"
+#include "analyzers/report_calls.h"
 #include "analyzers/report_host_build.h"
 #include "analyzers/report_ranges.h"
 #include "analyzers/report_timeline.h"
@@ -22,6 +23,7 @@ static enum kp_status fill_slot(struct kp_builder *builder, const struct kp_proc
 		status = kp_build_row_of(builder, process, config, &row);
 	if (status == KP_OK)
 		slot->row_plus_one = row + 1;
+	slot->first = builder->processes[process->index].kernels;
 	return status;
 }
 
@@ -75,12 +77,15 @@ static enum kp_status read_launch(struct kp_builder *builder, const struct kp_pr
 	if (status != KP_OK)
 		return status;
 	status = kp_build_host_launch(builder, process, slot->row_plus_one - 1, launch);
+	if (status == KP_OK)
+		status = kp_build_calls_launch(builder, process, slot->row_plus_one - 1, launch);
 	if (status != KP_OK)
 		return status;
 	status = kp_build_ranges_launch(builder, process, slot->row_plus_one - 1, launch);
 	if (status != KP_OK)
 		return status;
 	slot->calls++;
+	slot->graph_calls += in_graph;
 	reading->kernels++;
 	builder->rows[slot->row_plus_one - 1].calls++;
 	builder->rows[slot->row_plus_one - 1].graph_calls += in_graph;
@@ -173,11 +178,14 @@ enum kp_status kp_build_event(struct kp_builder *builder, const struct kp_event 
 		status = kp_build_host_calls(builder, event);
 		break;
 	case KP_EVENT_LIBRARY:
+		status = kp_build_calls_library(builder, event);
 		break;
 	}
 	/* Gaps before what is tied to calls, for calls say what gaps are. */
 	if (status == KP_OK)
 		status = kp_build_timeline_event(builder, event);
+	if (status == KP_OK)
+		status = kp_build_calls_settle(builder, event->process);
 	if (status == KP_OK)
 		status = kp_build_host_settle(builder, event->watermark_ns);
 	if (status == KP_OK && event->watermark_ns != UINT64_MAX)

@@ -7,6 +7,7 @@
 #include "analyzers/names.h"
 #include "analyzers/report_counters.h"
 #include "analyzers/report_host_build.h"
+#include "analyzers/report_shapes.h"
 #include "analyzers/report_timeline.h"
 
 /* By full name, then by the bytes of the mangled one, then by what the label rests on: the order
@@ -215,6 +216,8 @@ enum kp_status kp_build_drafts(struct kp_builder *builder, struct kp_build_draft
 	}
 	for (size_t i = 0; status == KP_OK && i < count; i++)
 		status = kp_build_traffic_shapes(builder, drafts[i].number, &drafts[i].row);
+	if (status == KP_OK)
+		status = kp_build_shapes_kernels(builder, drafts, count);
 	if (status != KP_OK) {
 		free(drafts);
 		drafts = NULL;

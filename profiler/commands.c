@@ -154,6 +154,11 @@ static const struct kp_option view_options[] = {
 	{.name = "roofline", .type = KP_OPTION_FLAG, .offset = AT(roofline),
 	 .help = "Draw the roofline of each GPU below the ranking, where hardware counters were "
 		 "sampled: how near each kernel is to what memory and tensor pipes can do."},
+	{.name = "shapes", .type = KP_OPTION_FLAG, .offset = AT(shapes),
+	 .help = "Show the shapes of operators, or of kernels with --by kernel: how many, how much "
+		 "time those with most of it hold, which dimension varies, whether it grows with "
+		 "position, and whether they are fixed enough to specialise. CSV then holds the "
+		 "shapes."},
 	{.name = "gaps", .type = KP_OPTION_FLAG, .offset = AT(gaps),
 	 .help = "Show what each GPU waited for: idle time by cause, gaps by length, and the "
 		 "longest. CSV then holds the causes."},

@@ -12,6 +12,7 @@
 #include "profiler/gating.h"
 #include "profiler/print_fusion.h"
 #include "profiler/print_ranges.h"
+#include "profiler/shapes.h"
 #include "profiler/traffic.h"
 
 #define EMIT_FIELD(emit, record, RECORD, type, name)                                               \
@@ -291,6 +292,7 @@ static void emit_ranking(struct kp_emit *emit, const struct kp_report *report)
 		if (report->traffic.any)
 			kp_traffic_emit(emit, &report->operators[i].traffic);
 		kp_emit_count(emit, "distinct_kernels", report->operators[i].kernel_count);
+		kp_shapes_emit(emit, report, report->operators[i].stability);
 		emit_variants(emit, report, &report->operators[i]);
 		kp_emit_map_end(emit);
 	}
@@ -312,6 +314,7 @@ static void emit_ranking(struct kp_emit *emit, const struct kp_report *report)
 			kp_traffic_emit(emit, &kernel->traffic);
 			kp_traffic_emit_shapes(emit, kernel);
 		}
+		kp_shapes_emit(emit, NULL, kernel->stability);
 		kp_emit_map_end(emit);
 	}
 	kp_emit_list_end(emit);
@@ -341,6 +344,7 @@ enum kp_status kp_document_report(FILE *file, const struct kp_report *report, en
 	emit_counts(emit, report);
 	emit_windows(emit, report);
 	emit_host(emit, report);
+	kp_shapes_emit_calls(emit, report);
 	emit_gpus(emit, report);
 	emit_processes(emit, report);
 	kp_document_timeline(emit, report);

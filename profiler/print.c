@@ -9,6 +9,7 @@
 #include "profiler/print_processes.h"
 #include "profiler/print_ranges.h"
 #include "profiler/roofline.h"
+#include "profiler/shapes.h"
 #include "profiler/text.h"
 
 void kp_print_line(FILE *file, const struct kp_view *view, enum kp_style style, const char *label,
@@ -36,6 +37,7 @@ struct kp_view kp_view_of(const struct kp_settings *settings, FILE *file)
 		.findings = settings->findings,
 		.gaps = settings->gaps,
 		.fusion = settings->fusion,
+		.shapes = settings->shapes,
 		.iterations = settings->iterations != NULL,
 		.top = settings->top,
 		.width = kp_style_width(file),
@@ -72,6 +74,8 @@ enum kp_status kp_print_report(FILE *file, const struct kp_report *report, enum 
 			return kp_print_iterations_csv(file, report);
 		if (view->fusion)
 			return kp_print_fusion_csv(file, report);
+		if (view->shapes)
+			return kp_print_shapes_csv(file, report, view);
 		if (view->gaps)
 			return kp_print_gaps_csv(file, report), KP_OK;
 		if (view->by == KP_BY_RANGE)

@@ -19,6 +19,7 @@ struct kp_view {
 	bool gaps, iterations; /* in detail */
 	bool fusion;           /* list candidates */
 	bool findings;         /* all, with their evidence */
+	bool shapes;           /* likewise */
 	bool roofline;         /* draw it, below the ranking */
 	uint64_t top;          /* rows at each level; 0: all */
 	size_t width;          /* columns */

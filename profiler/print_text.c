@@ -13,6 +13,7 @@
 #include "profiler/print_processes.h"
 #include "profiler/print_ranges.h"
 #include "profiler/roofline.h"
+#include "profiler/shapes.h"
 #include "profiler/text.h"
 #include "trace/arena.h"
 
@@ -304,6 +305,8 @@ enum kp_status kp_print_text(FILE *file, const struct kp_report *report, const s
 		print_host(file, &gathering);
 	if (status == KP_OK && view->roofline)
 		status = kp_print_roofline(file, report, view);
+	if (view->shapes)
+		kp_print_shapes(file, report, view);
 	if (status == KP_OK && report->memop_count > 0)
 		status = print_memops(file, report, view);
 	kp_print_timeline(file, report, view);

@@ -37,6 +37,7 @@ struct kp_settings {
 	bool roofline;          /* draw it */
 	bool gaps;              /* show idle time in detail */
 	bool fusion;            /* list candidates */
+	bool shapes;            /* show them in detail */
 	const char *operators;  /* file of rules; NULL: none */
 	double threshold_pct;   /* of kernel time */
 	bool findings;          /* all, with their evidence */

@@ -22,6 +22,7 @@ import fusion_checks
 import host_checks
 import range_checks
 import library_checks
+import shape_checks
 import timeline_checks
 import workload_checks
 from compare import median
@@ -624,6 +625,7 @@ CHECKS = [
     *library_checks.rows(record_with, need_torch, TORCH),
     *timeline_checks.rows(sample, record_with, need_torch, TORCH),
     *finding_checks.rows(record_with, need_torch, sys.executable, ROOT / "samples"),
+    *shape_checks.rows(sample, record_with),
     *counter_checks.CHECKS,
     *ceiling_checks.CHECKS,
     Check("traffic-alternating", 400, traffic_known([], 0.02),
