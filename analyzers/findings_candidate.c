@@ -116,7 +116,6 @@ static void find_operator(struct kp_search *search, size_t index)
 {
 	const struct kp_operator_row *row = &search->report->operators[index];
 	const struct kp_kernel_row *kernel = &search->report->kernels[row->first_kernel];
-	struct kp_spread_of_shapes spread = kp_search_shapes(search, row);
 	struct kp_rows rows = kp_rows_of_operator(search, row);
 	struct kp_finding *finding = kp_search_add(search, KP_FINDING_CANDIDATE, KP_CONFIDENCE_LOW);
 	const char *name = kp_search_name(search, kernel);
@@ -132,8 +131,7 @@ static void find_operator(struct kp_search *search, size_t index)
 			     : ", ",
 		      named ? name : "", bound);
 	win_candidate(search, finding, &rows, &row->traffic);
-	kp_finding_evidence(finding, "launch_shapes", (double)spread.shapes, "measured");
-	kp_finding_evidence(finding, "top_shapes_pct", spread.top_pct, "measured");
+	kp_search_shapes(finding, row->stability);
 }
 
 static void find_kernel(struct kp_search *search, size_t index)
@@ -150,7 +148,7 @@ static void find_kernel(struct kp_search *search, size_t index)
 		      "Start with the kernel that takes %.1f %% of kernel time, %s: %s",
 		      kernel->shares.kernel_pct, kp_search_name(search, kernel), bound);
 	win_candidate(search, finding, &rows, &kernel->traffic);
-	kp_finding_evidence(finding, "launch_shapes", kernel->config_count, "measured");
+	kp_search_shapes(finding, kernel->stability);
 }
 
 /* Calls `found` for each; returns how many there are. */

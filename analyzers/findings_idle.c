@@ -5,7 +5,7 @@
 
 /* One GPU with so many times the mean of the others' work keeps them waiting. */
 #define IMBALANCE 1.15
-/* Of the time of a wait or a copy, what is commonly got rid of where the rest is not measured. */
+/* Of the time of a copy, what is commonly got rid of where the rest is not measured. */
 #define HALF 0.5
 /* What a graph leaves between kernels, at most; as iterations.h has it where it was not measured.
  */
@@ -140,30 +140,43 @@ void kp_find_launch_bound(struct kp_search *search)
 
 /* ---- copies ---- */
 
+/* Of copies that their calls waited for, while no kernel ran. */
+static double synchronous_ns(const struct kp_search *search)
+{
+	double sum = 0;
+
+	for (size_t i = 0; search->report->timeline && i < search->report->gpu_count; i++)
+		sum += (double)search->report->timeline->idle[i].synchronous_ns;
+	return sum;
+}
+
 void kp_find_sync_copies(struct kp_search *search)
 {
-	double wait_ns = search->gap_ns[KP_GAP_SYNC];
+	double behind_ns = search->gap_ns[KP_GAP_SYNC], copying_ns = synchronous_ns(search);
+	double wait_ns = behind_ns + copying_ns;
 	struct kp_finding *finding;
 
 	if (span_pct(search, wait_ns) < KP_FINDING_LEAST_PCT)
 		return;
 	finding = kp_search_add(search, KP_FINDING_SYNC_COPIES, sure_of(search, KP_GAP_SYNC));
-	kp_search_say(
-		search, finding,
-		"The GPU is idle %.1f %% of the time while the program waits for copies to the "
-		"host",
-		span_pct(search, wait_ns));
-	kp_search_win_wait(search, finding, wait_ns, HALF * wait_ns,
-			   "idle time behind copies that were waited for; likely: half of it");
-	kp_finding_evidence(finding, "synchronisation_of_span_pct", span_pct(search, wait_ns),
+	kp_search_say(search, finding,
+		      "The GPU runs no kernel %.1f %% of the time while the program waits for "
+		      "copies",
+		      span_pct(search, wait_ns));
+	kp_search_win_wait(search, finding, wait_ns, fmin(wait_ns, (double)search->report->busy_ns),
+			   "copies that were waited for, and idle time behind them; likely: as "
+			   "much of it as there are kernels that can run meanwhile");
+	kp_finding_evidence(finding, "synchronisation_of_span_pct", span_pct(search, behind_ns),
 			    source_of(search, KP_GAP_SYNC));
+	kp_finding_evidence(finding, "synchronous_copies_of_span_pct", span_pct(search, copying_ns),
+			    "measured");
 	kp_finding_evidence(finding, "waits", gap_count(search, KP_GAP_SYNC), "measured");
 }
 
 void kp_find_memory_copies(struct kp_search *search)
 {
 	const struct kp_report *report = search->report;
-	double copy_ns = search->gap_ns[KP_GAP_MEMORY];
+	double copy_ns = search->gap_ns[KP_GAP_MEMORY] - synchronous_ns(search);
 	struct kp_finding *finding;
 	double bytes = 0, calls = 0;
 
@@ -174,8 +187,10 @@ void kp_find_memory_copies(struct kp_search *search)
 		calls += (double)report->memops[i].calls;
 	}
 	finding = kp_search_add(search, KP_FINDING_MEMORY_COPIES, KP_CONFIDENCE_HIGH);
-	kp_search_say(search, finding,
-		      "Memory copies and sets take %.1f %% of the time, in which no kernel runs",
+	kp_search_say(search, finding, "%s take %.1f %% of the time, in which no kernel runs",
+		      copy_ns < search->gap_ns[KP_GAP_MEMORY]
+			      ? "Asynchronous memory copies and sets"
+			      : "Memory copies and sets",
 		      span_pct(search, copy_ns));
 	kp_search_win_wait(search, finding, copy_ns, HALF * copy_ns,
 			   "time in which memory operations ran and no kernel; likely: half of it "
@@ -230,10 +245,20 @@ static double work_ns(const struct kp_gpu_row *gpu)
 	return (double)(gpu->kernel_ns - gpu->communication_ns);
 }
 
+/* What collectives take on the GPU that waits least in them. */
+static double least_communication_ns(const struct kp_report *report)
+{
+	double least_ns = INFINITY;
+
+	for (size_t i = 0; i < report->gpu_count; i++)
+		least_ns = fmin(least_ns, (double)report->gpus[i].communication_ns);
+	return least_ns;
+}
+
 void kp_find_imbalance(struct kp_search *search)
 {
 	const struct kp_report *report = search->report;
-	double sum_ns = 0, most_ns = 0, least_ns = INFINITY, communication_ns = 0;
+	double sum_ns = 0, most_ns = 0, least_ns = INFINITY, communication_ns = 0, wait_ns = 0;
 	size_t most = 0;
 	struct kp_finding *finding;
 
@@ -246,7 +271,11 @@ void kp_find_imbalance(struct kp_search *search)
 		most = ns > most_ns ? i : most;
 		most_ns = fmax(most_ns, ns);
 	}
+	for (size_t i = 0; i < report->gpu_count; i++)
+		wait_ns +=
+			(double)report->gpus[i].communication_ns - least_communication_ns(report);
 	double mean_ns = sum_ns / (double)report->gpu_count;
+	double uneven_ns = (most_ns - mean_ns) * (double)report->gpu_count;
 	if (report->gpu_count < 2 || !(most_ns > IMBALANCE * mean_ns))
 		return;
 	finding = kp_search_add(search, KP_FINDING_GPU_IMBALANCE,
@@ -256,10 +285,10 @@ void kp_find_imbalance(struct kp_search *search)
 		      report->gpu_count, most_ns / mean_ns,
 		      communication_ns > 0 ? ""
 					   : ", if they work on one job (no collective was seen)");
-	kp_search_win_wait(
-		search, finding, (most_ns - mean_ns) * (double)report->gpu_count,
-		communication_ns > 0 ? HALF * (most_ns - mean_ns) * (double)report->gpu_count : NAN,
-		"(most - mean) work, on each GPU; likely: half of it");
+	kp_search_win_wait(search, finding, uneven_ns,
+			   communication_ns > 0 ? fmin(uneven_ns, wait_ns) : NAN,
+			   "(most - mean) work, on each GPU; likely: as much of it as collectives "
+			   "take longer than on the GPU that waits least");
 	kp_finding_evidence(finding, "gpus", (double)report->gpu_count, "measured");
 	kp_finding_evidence(finding, "most_over_mean", most_ns / mean_ns, "measured");
 	kp_finding_evidence(finding, "least_over_mean", least_ns / mean_ns, "measured");

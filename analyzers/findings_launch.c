@@ -16,6 +16,8 @@
 /* Less of the SMs, or of the warps that they hold, is low. */
 #define SMS_LOW_PCT 50.0
 #define RESIDENT_LOW_PCT 12.5
+/* So many of the warps commonly hide the latency of memory. */
+#define RESIDENT_ENOUGH_PCT 50.0
 /* At most so many findings of a kind. */
 #define KERNELS_MOST 3
 
@@ -118,6 +120,21 @@ static bool is_low(const struct kp_search *search, const struct kp_kernel_row *k
 	       (!dense && occupancy->resident_pct < RESIDENT_LOW_PCT);
 }
 
+/*
+ * The part of a kernel's time that goes if more of the GPU is in use. Half of what is not in use
+ * where nothing was counted, for few warps may do with many loads each; else the time goes with
+ * the warps until there are enough or memory or tensor pipes give what they commonly do.
+ */
+static double likely_part(const struct kp_occupancy *occupancy, bool few, double near_pct)
+{
+	double used_pct = few ? occupancy->sms_pct : occupancy->resident_pct;
+	double enough_pct = few ? KP_CEILING_REACHED_PCT : RESIDENT_ENOUGH_PCT;
+
+	if (isnan(near_pct))
+		return (1 - used_pct / 100) / 2;
+	return 1 - fmax(used_pct / enough_pct, near_pct / KP_CEILING_REACHED_PCT);
+}
+
 void kp_find_low_occupancy(struct kp_search *search)
 {
 	const struct kp_report *report = search->report;
@@ -141,8 +158,11 @@ void kp_find_low_occupancy(struct kp_search *search)
 			      kp_search_name(search, kernel),
 			      few ? occupancy.sms_pct : occupancy.resident_pct,
 			      few ? "multiprocessors" : "warps that the GPU can hold");
-		kp_search_win(search, finding, &rows, 1 - used, (1 - used) / 2,
-			      "1 - the part in use; likely: half of it");
+		kp_search_win(
+			search, finding, &rows, 1 - used,
+			likely_part(&occupancy, few, near_limit(search, kernel)),
+			"1 - the part in use; likely: half of it, or where counted until "
+			"half of the warps (80 % of the SMs) or of a ceiling 80 % are in use");
 		show_launch(finding, kernel, &occupancy);
 		kp_finding_evidence(finding, "sms_with_blocks_pct", occupancy.sms_pct, "modelled");
 		kp_finding_evidence(finding, "resident_warps_pct", occupancy.resident_pct,

@@ -26,13 +26,16 @@ static bool is_product(const struct kp_search *search, const struct kp_kernel_ro
 	       kp_search_is(search, kernel, "convolution");
 }
 
-/* Whether the function's own name, before its template arguments, has a part. */
+/* Whether the function's own name, before its template arguments, has a part; CUTLASS's kernels
+ * are named by their only argument. */
 static bool function_has(const struct kp_kernel_row *kernel, const char *part)
 {
-	size_t length = strcspn(kernel->shortened, "<("), size = strlen(part);
+	bool cutlass = strstr(kernel->full, "cutlass::Kernel") != NULL;
+	const char *name = cutlass ? kernel->full : kernel->shortened;
+	size_t length = cutlass ? strlen(name) : strcspn(name, "<("), size = strlen(part);
 
 	for (size_t i = 0; i + size <= length; i++)
-		if (strncmp(kernel->shortened + i, part, size) == 0)
+		if (strncmp(name + i, part, size) == 0)
 			return true;
 	return false;
 }
@@ -49,6 +52,32 @@ static bool says_simt(const struct kp_kernel_row *kernel)
 			return !function_has(kernel, "tf32") && !function_has(kernel, "s1688") &&
 			       !function_has(kernel, "s16816");
 	return false;
+}
+
+/* The smaller side of the first «NxM» in a name; 0: there is none. */
+static unsigned long tile_rows(const char *name)
+{
+	for (const char *at = name; *at; at++) {
+		char *end;
+
+		if (!isdigit((unsigned char)*at) || (at > name && isalnum((unsigned char)at[-1])))
+			continue;
+		unsigned long first = strtoul(at, &end, 10);
+		if (*end == 'x' && isdigit((unsigned char)end[1])) {
+			unsigned long second = strtoul(end + 1, NULL, 10);
+			return first < second ? first : second;
+		}
+	}
+	return 0;
+}
+
+static bool is_skinny(const struct kp_search *search, const struct kp_kernel_row *kernel)
+{
+	unsigned long rows = tile_rows(kernel->full);
+
+	if (kp_search_is(search, kernel, "gemv"))
+		return true;
+	return kp_search_is(search, kernel, "gemm") && rows && rows <= SKINNY_ROWS;
 }
 
 static double fp32_over(const struct kp_search *search, enum kp_ceiling_kind kind)
@@ -91,7 +120,7 @@ void kp_find_math_attention(struct kp_search *search)
 	double products_ns = 0, simt_ns = 0;
 	struct kp_rows rows = math_rows(search, &products_ns, &simt_ns);
 	size_t attention = kp_search_operator(search, "attention");
-	double ratio = fp32_over(search, KP_CEILING_TENSOR_TF32);
+	double ratio = fp32_over(search, KP_CEILING_TENSOR_BF16);
 	struct kp_finding *finding;
 
 	if (kp_rows_pct(search, &rows) < KP_FINDING_LEAST_PCT)
@@ -107,7 +136,7 @@ void kp_find_math_attention(struct kp_search *search)
 		finding->kernel_pct);
 	kp_search_win(search, finding, &rows, 1, 1 - kept_ns / rows.total_ns,
 		      "at most all of it; likely: what is not a product goes away, and products "
-		      "without tensor cores run at half of what tensor cores can do");
+		      "without tensor cores run at half of what these can do in bf16");
 	kp_finding_evidence(finding, "launches", (double)rows.calls, "measured");
 	kp_finding_evidence(finding, "products_of_it_pct", 100 * products_ns / rows.total_ns,
 			    "name");
@@ -121,7 +150,7 @@ void kp_find_math_attention(struct kp_search *search)
 static bool without_tensor(const struct kp_search *search, const struct kp_kernel_row *kernel,
 			   bool *measured)
 {
-	if (!is_product(search, kernel) || is_type(kernel, "fp64"))
+	if (!is_product(search, kernel) || is_type(kernel, "fp64") || is_skinny(search, kernel))
 		return false;
 	if (search->report->traffic.any && isfinite(kernel->traffic.tensor_pct)) {
 		bool idle = kernel->traffic.tensor_pct < TENSOR_NONE_PCT;
@@ -138,9 +167,9 @@ static double narrower(const struct kp_search *search, const struct kp_kernel_ro
 	double memory = search->report->traffic.any ? kernel->traffic.peak_pct / 100 : NAN;
 	double ratio = fp32_over(search, KP_CEILING_TENSOR_BF16);
 
-	if (!isfinite(memory) || isnan(ratio))
+	if (isnan(ratio))
 		return 0.5;
-	return 1 - fmax(memory / 2, 2 * ratio);
+	return 1 - fmax(isfinite(memory) ? memory / 2 : 0, 2 * ratio);
 }
 
 void kp_find_tensor_cores(struct kp_search *search)
@@ -175,8 +204,8 @@ void kp_find_tensor_cores(struct kp_search *search)
 		kp_search_name(search, top));
 	kp_search_win(
 		search, finding, &rows, isnan(ratio) ? 1 : 1 - ratio, likely_ns / rows.total_ns,
-		"at most the ratio of fp32 to bf16 tensor peaks; likely: half of the time, or "
-		"by bytes halved and half of that peak where bytes are known");
+		"at most the ratio of fp32 to bf16 tensor peaks; likely: half of that peak, and "
+		"half of the bytes where they are known");
 	kp_finding_evidence(finding, "kernels", (double)kernels, "measured");
 	kp_finding_evidence(finding, "tensor_active_pct",
 			    report->traffic.any ? top->traffic.tensor_pct : NAN, "estimated");
@@ -225,32 +254,6 @@ void kp_find_wide_type(struct kp_search *search)
 }
 
 /* ---- skinny products ---- */
-
-/* The smaller side of the first «NxM» in a name; 0: there is none. */
-static unsigned long tile_rows(const char *name)
-{
-	for (const char *at = name; *at; at++) {
-		char *end;
-
-		if (!isdigit((unsigned char)*at) || (at > name && isalnum((unsigned char)at[-1])))
-			continue;
-		unsigned long first = strtoul(at, &end, 10);
-		if (*end == 'x' && isdigit((unsigned char)end[1])) {
-			unsigned long second = strtoul(end + 1, NULL, 10);
-			return first < second ? first : second;
-		}
-	}
-	return 0;
-}
-
-static bool is_skinny(const struct kp_search *search, const struct kp_kernel_row *kernel)
-{
-	unsigned long rows = tile_rows(kernel->full);
-
-	if (kp_search_is(search, kernel, "gemv"))
-		return true;
-	return kp_search_is(search, kernel, "gemm") && rows && rows <= SKINNY_ROWS;
-}
 
 /* Of the skinny products: those whose bandwidth is known, and how near the limit that is. */
 struct skinny {

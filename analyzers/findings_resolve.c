@@ -65,6 +65,8 @@ static const struct rule rules[] = {
 	RULE(CANDIDATE, GPU_IDLE, WHEN_IDLE, WAITS),
 	RULE(CANDIDATE, SYNC_COPIES, WHEN_IDLE, WAITS),
 	RULE(CANDIDATE, MEMORY_COPIES, WHEN_IDLE, WAITS),
+	RULE(MANY_SHAPES, LAUNCH_BOUND, WHEN_IDLE, WAITS),
+	RULE(MANY_SHAPES, GPU_IDLE, WHEN_IDLE, WAITS),
 	RULE(CANDIDATE, NEAR_LIMIT, SAME_ROWS, "it is near the limit"),
 	RULE(CANDIDATE, MANY_SHAPES, SAME_ROWS, "its shapes are too many"),
 	RULE(CANDIDATE, MATH_ATTENTION, SAME_ROWS, FIRST),
@@ -72,6 +74,8 @@ static const struct rule rules[] = {
 	RULE(CANDIDATE, WIDE_TYPE, SAME_ROWS, FIRST),
 	RULE(CANDIDATE, SKINNY_GEMM, SAME_ROWS, FIRST),
 	RULE(CANDIDATE, UNFUSED_CHAIN, SAME_ROWS, FIRST),
+	RULE(CANDIDATE, LOW_OCCUPANCY, SAME_ROWS, FIRST),
+	RULE(COMMUNICATION, GPU_IMBALANCE, MOST_OF_IT, "unequal work says why it waits"),
 	RULE(NO_HOTSPOT, LAUNCH_BOUND, WHEN_IDLE, WAITS),
 	RULE(NO_HOTSPOT, GPU_IDLE, WHEN_IDLE, WAITS),
 	RULE(NO_HOTSPOT, SYNC_COPIES, WHEN_IDLE, WAITS),
@@ -106,8 +110,8 @@ static bool same_rows(const struct kp_search *search, const struct kp_finding *h
 
 static bool most_of_it(const struct kp_finding *held, const struct kp_finding *by)
 {
-	if (held->kernel_ns > 0)
-		return by->kernel_ns * 2 >= held->kernel_ns;
+	if (held->kernel_ns > 0) /* of a wait: what it wins */
+		return fmax(by->kernel_ns, by->win.span_bound_ns) * 2 >= held->kernel_ns;
 	return by->win.span_bound_ns * 2 >= held->win.span_bound_ns;
 }
 

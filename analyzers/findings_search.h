@@ -111,14 +111,8 @@ void kp_find_above_physics(struct kp_search *search);
 void kp_find_broken_times(struct kp_search *search);
 void kp_find_incomplete(struct kp_search *search);
 
-/* findings_shapes.c: how the time of an operator is spread over shapes. */
-struct kp_spread_of_shapes {
-	uint64_t shapes;
-	double top_pct; /* of its time in the shapes that each of its kernels has most time in */
-	bool stable;    /* so much that a version for each pays */
-};
-struct kp_spread_of_shapes kp_search_shapes(const struct kp_search *search,
-					    const struct kp_operator_row *operator_row);
+/* findings_shapes.c: evidence of how fixed shapes are. */
+void kp_search_shapes(struct kp_finding *finding, const struct kp_stability *stability);
 
 /* findings_trace.c: launches that are missing, of all; whether the clock went back. */
 double kp_search_missing_pct(const struct kp_search *search);

@@ -1,35 +1,5 @@
-/*
- * Findings about shapes. All that is known here of a shape is the launch's: grid, block and shared
- * memory. A kernel's time in the configuration with most of it says how stable it is.
- */
+/* Findings about shapes; what shapes are, and when there are too many, is in shapes.h. */
 #include "analyzers/findings_search.h"
-
-#include <math.h>
-
-/* So much of the time in the top shapes is stable; less, over so many shapes, is not. */
-#define STABLE_PCT 60.0
-#define UNSTABLE_PCT 30.0
-#define MANY 16
-
-struct kp_spread_of_shapes kp_search_shapes(const struct kp_search *search,
-					    const struct kp_operator_row *operator_row)
-{
-	const struct kp_report *report = search->report;
-	struct kp_spread_of_shapes spread = {0};
-	double top_ns = 0;
-
-	for (size_t i = 0; i < operator_row->kernel_count; i++) {
-		const struct kp_kernel_row *kernel =
-			&report->kernels[operator_row->first_kernel + i];
-
-		spread.shapes += kernel->config_count;
-		top_ns += (double)kernel->config_ns;
-	}
-	if (operator_row->durations.total_ns)
-		spread.top_pct = 100 * top_ns / (double)operator_row->durations.total_ns;
-	spread.stable = spread.top_pct >= STABLE_PCT;
-	return spread;
-}
 
 void kp_find_many_shapes(struct kp_search *search)
 {
@@ -37,21 +7,29 @@ void kp_find_many_shapes(struct kp_search *search)
 
 	for (size_t i = 0; i < report->operator_count; i++) {
 		const struct kp_operator_row *row = &report->operators[i];
-		struct kp_spread_of_shapes spread = kp_search_shapes(search, row);
+		const struct kp_stability *stability = row->stability;
 		struct kp_rows rows = kp_rows_of_operator(search, row);
 		struct kp_finding *finding;
 
 		/* Only of what would be worth specialising. */
-		if (!row->above_threshold || spread.shapes < MANY || spread.top_pct >= UNSTABLE_PCT)
+		if (!row->above_threshold || stability->verdict != KP_SHAPES_NOT_WORTH)
 			continue;
 		finding = kp_search_add(search, KP_FINDING_MANY_SHAPES, KP_CONFIDENCE_MEDIUM);
 		kp_search_about_operator(search, finding, i, &rows);
 		kp_search_say(search, finding,
-			      "%s comes in %llu launch shapes, and those with most time hold only "
-			      "%.0f %% of it: no few versions would serve",
-			      row->name, (unsigned long long)spread.shapes, spread.top_pct);
+			      "%s comes in %llu shapes, of which it would take %llu to hold %.0f "
+			      "%% of its time: no few versions would serve",
+			      row->name, (unsigned long long)stability->count,
+			      (unsigned long long)stability->versions, KP_SHAPES_HELD_PCT);
 		finding->win.formula = "none by itself: it says what cannot be specialised";
-		kp_finding_evidence(finding, "launch_shapes", (double)spread.shapes, "measured");
-		kp_finding_evidence(finding, "top_shapes_pct", spread.top_pct, "measured");
+		kp_search_shapes(finding, stability);
 	}
+}
+
+void kp_search_shapes(struct kp_finding *finding, const struct kp_stability *stability)
+{
+	kp_finding_evidence(finding, "distinct_shapes", (double)stability->count, "measured");
+	kp_finding_evidence(finding, "versions_for_90_pct", (double)stability->versions,
+			    "measured");
+	kp_finding_evidence(finding, "top_shape_pct", stability->top_pct, "measured");
 }

@@ -15,6 +15,11 @@ uint64_t kp_gaps_busy_until(const struct kp_gaps *gaps, uint64_t at_ns)
 	return gaps->busy_ns > beyond_ns ? gaps->busy_ns - beyond_ns : 0;
 }
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 static void add_part(struct kp_gaps *gaps, enum kp_gap_cause cause, uint64_t length_ns,
 		     bool inferred)
 {
@@ -128,6 +133,8 @@ bool kp_gaps_reach(struct kp_gaps *gaps, const struct kp_activity *kernel, uint6
 	judge(gaps, kernel, first, out);
 	rest_ns = out->end_ns - out->begin_ns - out->memory_ns;
 	add_part(gaps, KP_GAP_MEMORY, out->memory_ns, false);
+	if (gaps->end_ns) /* before the first kernel programs load what they need */
+		gaps->synchronous_ns += least(gaps->blocked_ns, out->memory_ns);
 	add_part(gaps, out->cause, rest_ns, out->inferred);
 	add_length(gaps, out);
 	return true;
@@ -166,6 +173,7 @@ enum kp_status kp_gaps_run(struct kp_gaps *gaps, const struct kp_activity *kerne
 	gaps->last = *kernel;
 	gaps->memory_ns =
 		gaps->memory_end_ns > gaps->end_ns ? gaps->memory_end_ns - gaps->end_ns : 0;
+	gaps->blocked_ns = least(gaps->blocked_ns, gaps->memory_ns);
 	gaps->waited &= gaps->memory_ns > 0;
 	return status;
 }
@@ -185,6 +193,7 @@ void kp_gaps_memory(struct kp_gaps *gaps, const struct kp_activity *memory)
 	if (memory->end_ns <= from_ns)
 		return;
 	gaps->memory_ns += memory->end_ns - from_ns;
+	gaps->blocked_ns += memory->synchronous ? memory->end_ns - from_ns : 0;
 	gaps->memory_end_ns = memory->end_ns;
 }
 

@@ -28,11 +28,13 @@ struct kp_gap {
 struct kp_gaps {
 	uint64_t busy_ns;
 	struct kp_gap_part parts[KP_GAP_CAUSE_COUNT];
+	uint64_t synchronous_ns; /* of the part of memory operations: those that calls waited for */
 	struct kp_arena *arena;  /* of the histograms, borrowed */
 	uint64_t first_ns;       /* of the first activity */
 	uint64_t end_ns;         /* where the kernels' union ends; 0: no kernel yet */
 	uint64_t memory_end_ns;  /* where memory operations end so far */
 	uint64_t memory_ns;      /* of them behind end_ns */
+	uint64_t blocked_ns;     /* of these, those that their calls waited for */
 	bool waited;             /* one of them makes the host wait */
 	struct kp_activity last; /* the kernel that ends at end_ns */
 	uint32_t recent;         /* bit of each launch without a graph: it waited */

@@ -34,7 +34,6 @@ struct kp_kernel_row {
 	uint64_t graph_calls;       /* of calls: launched by a CUDA graph */
 	uint32_t config_count;      /* distinct grid/block/shared-memory combinations */
 	uint32_t grid[3], block[3]; /* of the combination with most time */
-	uint64_t config_ns;         /* that time */
 	uint32_t registers, static_shared_bytes, dynamic_shared_bytes; /* of the same */
 	struct kp_host_times host;
 	bool above_threshold;              /* its share of kernel time is above the threshold */

@@ -101,7 +101,6 @@ static void apply_shapes(const struct shape *shapes, size_t count, struct kp_ker
 		}
 		if (row->config_count++ == 0 || outweighs(&joined, &best)) {
 			best = joined;
-			row->config_ns = best.total_ns;
 			memcpy(row->grid, best.config->grid, sizeof(row->grid));
 			memcpy(row->block, best.config->block, sizeof(row->block));
 			row->registers = best.config->registers;

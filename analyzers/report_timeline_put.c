@@ -44,6 +44,7 @@ static void put_idle(const struct kp_builder *builder, size_t number, struct kp_
 
 	for (unsigned i = 0; i < KP_GAP_CAUSE_COUNT; i++)
 		row->parts[i] = gaps->parts[i];
+	row->synchronous_ns = gaps->synchronous_ns;
 	put_rest(row, &builder->report->gpus[number]);
 	row->gaps = gaps->gaps;
 	for (size_t i = 0; i < KP_GAP_BIN_COUNT; i++) {

@@ -37,7 +37,8 @@ struct kp_gap_long {
 struct kp_idle_row {
 	uint64_t idle_ns; /* sum of the parts */
 	struct kp_gap_part parts[KP_GAP_CAUSE_COUNT];
-	uint64_t gaps; /* all */
+	uint64_t synchronous_ns; /* of the part of memory operations: those that calls waited for */
+	uint64_t gaps;           /* all */
 	struct {
 		uint64_t gaps, total_ns;
 	} bins[KP_GAP_BIN_COUNT];

@@ -6,7 +6,7 @@
 #include "profiler/emit.h"
 #include "profiler/print.h"
 
-/* The member «stability» of an operator of the report, or (NULL) of a kernel: without its shapes. */
+/* The member «stability»: of an operator, or (report NULL) of a kernel, without its shapes. */
 void kp_shapes_emit(struct kp_emit *emit, const struct kp_report *report,
 		    const struct kp_stability *stability);
 /* The member «library_calls» of a report: calls whose shapes are known; null without any. */

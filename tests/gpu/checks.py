@@ -20,6 +20,7 @@ import counter_checks
 import finding_checks
 import fusion_checks
 import host_checks
+import pathology_checks
 import range_checks
 import library_checks
 import shape_checks
@@ -626,6 +627,7 @@ CHECKS = [
     *timeline_checks.rows(sample, record_with, need_torch, TORCH),
     *finding_checks.rows(record_with, need_torch, sys.executable, ROOT / "samples"),
     *shape_checks.rows(sample, record_with),
+    *pathology_checks.rows(record_with, ROOT / "samples"),
     *counter_checks.CHECKS,
     *ceiling_checks.CHECKS,
     Check("traffic-alternating", 400, traffic_known([], 0.02),

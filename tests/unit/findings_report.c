@@ -62,6 +62,9 @@ struct kp_kernel_row *made_kernel(struct made *made, const char *operator_name, 
 		made->operators[of - 1].name = operator_name;
 		made->operators[of - 1].first_kernel = number;
 		made->operators[of - 1].traffic = made_no_traffic();
+		made->operators[of - 1].stability = &made->shapes[of - 1];
+		made->shapes[of - 1] = (struct kp_stability){
+			.verdict = KP_SHAPES_SINGLE, .count = 1, .versions = 1, .top_pct = 100};
 	}
 	made->operators[of - 1].kernel_count++;
 	*kernel = (struct kp_kernel_row){.mangled = name,
@@ -73,11 +76,12 @@ struct kp_kernel_row *made_kernel(struct made *made, const char *operator_name, 
 					 .grid = {1056, 1, 1},
 					 .block = {128, 1, 1},
 					 .registers = 32,
+					 .stability = &made->shapes[of - 1],
 					 .traffic = made_no_traffic()};
 	kernel->durations.timed = calls;
 	kernel->durations.total_ns = calls * mean_ns;
 	kernel->durations.mean_ns = (double)mean_ns;
-	kernel->alone_ns = kernel->config_ns = kernel->durations.total_ns;
+	kernel->alone_ns = kernel->durations.total_ns;
 	return kernel;
 }
 

@@ -18,6 +18,7 @@ struct made {
 	struct kp_report report;
 	struct kp_kernel_row kernels[MADE_ROWS];
 	struct kp_operator_row operators[MADE_ROWS];
+	struct kp_stability shapes[MADE_ROWS]; /* of operators; one shape each at first */
 	size_t by_time[MADE_ROWS];
 	struct kp_gpu_row gpus[4];
 	struct kp_idle_row idle[4];

@@ -133,6 +133,33 @@ static void test_findings_copies(void **state)
 	assert_false(raises(KP_FINDING_MEMORY_COPIES, 90));
 }
 
+/* A copy that its call waits for is synchronous itself, and kernels can hide as much as they run.
+ */
+static void test_findings_synchronous_copies(void **state)
+{
+	const struct kp_finding *finding;
+
+	(void)state;
+	begin();
+	wait_for(KP_GAP_MEMORY, 15, 70);
+	wait_for(KP_GAP_SYNC, 15, 70);
+	made.idle[0].synchronous_ns = made.idle[0].parts[KP_GAP_MEMORY].total_ns;
+	made_find(&made, 70);
+	finding = told(&made, KP_FINDING_SYNC_COPIES);
+	assert_non_null(finding);
+	assert_false(found(&made, KP_FINDING_MEMORY_COPIES));
+	assert_true(fabs(finding->win.span_bound_pct - 30) < 0.01);
+	assert_true(fabs(finding->win.span_likely_pct - 30) < 0.01);
+	made_end(&made);
+	begin();
+	wait_for(KP_GAP_SYNC, 80, 20);
+	made_find(&made, 20);
+	finding = told(&made, KP_FINDING_SYNC_COPIES);
+	assert_true(fabs(finding->win.span_bound_pct - 80) < 0.01);
+	assert_true(fabs(finding->win.span_likely_pct - 20) < 0.01);
+	made_end(&made);
+}
+
 static void put_gpus(uint64_t first_ns, uint64_t second_ns, uint64_t communication_ns)
 {
 	begin();
@@ -154,6 +181,12 @@ static void test_findings_imbalance(void **state)
 	assert_non_null(finding);
 	assert_int_equal(finding->gpu_index, 0);
 	assert_true(near_to(finding->win.span_bound_ns, 2 * 200));
+	assert_true(near_to(finding->win.span_likely_ns, 2 * 200));
+	made_end(&made);
+	put_gpus(1200, 800, 100); /* collectives do not take longer than that */
+	made_find(&made, 90);
+	finding = told(&made, KP_FINDING_GPU_IMBALANCE);
+	assert_true(near_to(finding->win.span_likely_ns, 100));
 	made_end(&made);
 	put_gpus(1149, 851, 400);
 	assert_false(raises(KP_FINDING_GPU_IMBALANCE, 90));
@@ -260,7 +293,8 @@ static void test_findings_never_contradict(void **state)
 			kernel->variant = variants[draw(&seed, 5)];
 			kernel->library = draw(&seed, 2) ? "cuBLAS" : NULL;
 			kernel->config_count = 1 + draw(&seed, 40);
-			kernel->config_ns /= kernel->config_count;
+			made.shapes[kernel->operator_index].verdict =
+				(enum kp_shapes_verdict)draw(&seed, 4);
 			kernel->grid[0] = 1 + draw(&seed, 5000);
 			kernel->alone_ns /= 1 + draw(&seed, 3);
 			kernel->traffic = made_traffic(draw(&seed, 101), draw(&seed, 101));
@@ -354,6 +388,7 @@ int main(void)
 		cmocka_unit_test(test_findings_gpu_idle),
 		cmocka_unit_test(test_findings_gpu_idle_looks_at_iterations),
 		cmocka_unit_test(test_findings_copies),
+		cmocka_unit_test(test_findings_synchronous_copies),
 		cmocka_unit_test(test_findings_imbalance),
 		cmocka_unit_test(test_findings_no_candidate_where_the_gpu_waits),
 		cmocka_unit_test(test_findings_win_is_paced_by_launches),

@@ -105,6 +105,10 @@ static void test_findings_tensor_cores_measured(void **state)
 	made.report.traffic.any = true;
 	made.kernels[0].traffic = made_traffic(20, 40);
 	assert_false(raises(KP_FINDING_TENSOR_CORES_UNUSED));
+	put_typed("gemm_16x16", "bf16", 20); /* few rows: memory is their limit */
+	made.report.traffic.any = true;
+	made.kernels[0].traffic = made_traffic(20, 0);
+	assert_false(raises(KP_FINDING_TENSOR_CORES_UNUSED));
 }
 
 static void test_findings_wide_type(void **state)
@@ -201,9 +205,9 @@ static void test_findings_unfused_chain(void **state)
 	finding = told(&made, KP_FINDING_UNFUSED_CHAIN);
 	assert_non_null(finding);
 	/* What Fusion says, so that the two never disagree. */
-	assert_true(near_to(finding->win.kernel_likely_ns, 20000));
+	assert_true(near_to(finding->win.kernel_likely_ns, 40000));
 	assert_true(near_to(finding->win.kernel_bound_ns, 60000));
-	assert_true(near_to(finding->win.span_likely_ns, 25000));
+	assert_true(near_to(finding->win.span_likely_ns, 47500));
 	assert_true(near_to(finding->win.span_bound_ns, 70000));
 	assert_string_equal(made.operators[finding->operator_index].name, "elementwise");
 	made_end(&made);
@@ -305,6 +309,33 @@ static void test_findings_low_occupancy(void **state)
 	assert_false(raises(KP_FINDING_LOW_OCCUPANCY));
 }
 
+/* Few warps may do with many loads each; what was counted says whether they do. */
+static void test_findings_low_occupancy_promises(void **state)
+{
+	const struct kp_finding *finding;
+
+	(void)state;
+	put_grid(132, 20000); /* a block an SM: 4 of 64 warps, with half of the kernel time */
+	made_find(&made, 95);
+	finding = told(&made, KP_FINDING_LOW_OCCUPANCY);
+	assert_true(near_to(finding->win.kernel_likely_ns, 100 * 20000 * (1 - 0.0625) / 2));
+	made_end(&made);
+	put_grid(132, 20000);
+	made.report.traffic.any = true;
+	made.kernels[0].traffic = made_traffic(4, NAN); /* so warps count: half of them will do */
+	made_find(&made, 95);
+	finding = told(&made, KP_FINDING_LOW_OCCUPANCY);
+	assert_true(near_to(finding->win.kernel_likely_ns, 100 * 20000 * (1 - 0.125)));
+	made_end(&made);
+	put_grid(132, 20000);
+	made.report.traffic.any = true;
+	made.kernels[0].traffic = made_traffic(60, NAN); /* so it is memory */
+	made_find(&made, 95);
+	finding = told(&made, KP_FINDING_LOW_OCCUPANCY);
+	assert_true(near_to(finding->win.kernel_likely_ns, 100 * 20000 * (1 - 0.75)));
+	made_end(&made);
+}
+
 static bool occupancy(uint32_t threads, uint32_t registers, uint64_t shared_bytes,
 		      struct kp_occupancy *out)
 {
@@ -336,28 +367,26 @@ static void test_findings_occupancy_limits(void **state)
 	assert_false(occupancy(128, 32, 300000, &out));
 }
 
-static void put_shapes(uint32_t shapes, double top)
+static void put_shapes(enum kp_shapes_verdict verdict)
 {
-	struct kp_kernel_row *kernel;
-
 	made_begin(&made);
-	kernel = put("attention", "flash_decode", 60);
-	kernel->config_count = shapes;
-	kernel->config_ns = (uint64_t)(top * (double)kernel->durations.total_ns);
+	put("attention", "flash_decode", 60);
+	made.shapes[0] = (struct kp_stability){
+		.verdict = verdict, .count = 40, .versions = 9, .top_pct = 29};
 	put_rest(40);
 }
 
 static void test_findings_many_shapes(void **state)
 {
 	(void)state;
-	put_shapes(16, 0.29);
+	put_shapes(KP_SHAPES_NOT_WORTH);
 	made_find(&made, 95);
 	assert_non_null(told(&made, KP_FINDING_MANY_SHAPES));
 	assert_int_equal(held(&made, KP_FINDING_CANDIDATE)->by, KP_FINDING_MANY_SHAPES);
 	made_end(&made);
-	put_shapes(16, 0.31);
+	put_shapes(KP_SHAPES_FEW_VERSIONS);
 	assert_false(raises(KP_FINDING_MANY_SHAPES));
-	put_shapes(15, 0.29);
+	put_shapes(KP_SHAPES_UNKNOWN);
 	assert_false(raises(KP_FINDING_MANY_SHAPES));
 }
 
@@ -470,6 +499,7 @@ int main(void)
 		cmocka_unit_test(test_findings_tiny_kernels),
 		cmocka_unit_test(test_findings_tail_wave),
 		cmocka_unit_test(test_findings_low_occupancy),
+		cmocka_unit_test(test_findings_low_occupancy_promises),
 		cmocka_unit_test(test_findings_occupancy_limits),
 		cmocka_unit_test(test_findings_many_shapes),
 		cmocka_unit_test(test_findings_near_limit),

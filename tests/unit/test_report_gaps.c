@@ -101,6 +101,28 @@ static void test_report_gaps_memory_operations(void **state)
 	ranked_end(&ranked);
 }
 
+/* Copies that calls wait for are told from others, between kernels only. */
+static void test_report_gaps_synchronous_copies(void **state)
+{
+	uint32_t k = begin("k");
+	struct ranked ranked;
+
+	(void)state;
+	put_memop(KP_MEMOP_HOST_TO_DEVICE, 0, 1000, false); /* what a program loads at first */
+	put(k, 4000, 5000, 1, 0);
+	put_memop(KP_MEMOP_DEVICE_TO_HOST, 4800, 5300, false); /* 300 in the gap */
+	put_memop(KP_MEMOP_HOST_TO_DEVICE, 5400, 5900, true);
+	put(k, 6000, 7000, 2, 0);
+	put_memop(KP_MEMOP_DEVICE_TO_HOST, 6100, 6500, false); /* beside a kernel */
+	put_memop(KP_MEMOP_DEVICE_TO_HOST, 6900, 7200, true);
+	put(k, 8000, 9000, 3, 0);
+	put_memop(KP_MEMOP_DEVICE_TO_HOST, 9500, 9900, false); /* behind all */
+	ranked = finish();
+	assert_int_equal(part(&ranked, KP_GAP_MEMORY)->total_ns, 1000 + 800 + 200 + 400);
+	assert_int_equal(ranked.report->timeline->idle[0].synchronous_ns, 300);
+	ranked_end(&ranked);
+}
+
 /* Nodes of one launch belong together, those of two do not, and 0 is no launch (case 44). */
 static void test_report_gaps_inside_graphs(void **state)
 {
@@ -369,6 +391,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_report_gaps_memory_operations),
+		cmocka_unit_test(test_report_gaps_synchronous_copies),
 		cmocka_unit_test(test_report_gaps_inside_graphs),
 		cmocka_unit_test(test_report_gaps_launch_bound),
 		cmocka_unit_test(test_report_gaps_synchronisation),
