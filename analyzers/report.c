@@ -120,11 +120,15 @@ static void builder_fini(struct kp_builder *builder)
 static enum kp_status read_all(struct kp_builder *builder)
 {
 	struct kp_event event;
+	const struct kp_report_options *options = &builder->report->options;
 	enum kp_status status;
 
 	kp_reader_rewind(builder->reader);
 	while ((status = kp_reader_next(builder->reader, &event)) == KP_OK) {
 		status = kp_build_event(builder, &event);
+		if (status == KP_OK && options->progress)
+			status = options->progress(options->progress_context,
+						   kp_reader_place(builder->reader));
 		if (status != KP_OK)
 			return status;
 	}
@@ -168,8 +172,11 @@ enum kp_status kp_report_build(struct kp_reader *reader, const struct kp_report_
 		builder.report->advice = kp_build_advice(builder.report);
 		status = builder.report->advice ? KP_OK : KP_NO_MEMORY;
 	}
-	if (builder.report)
-		builder.report->options.ceilings = NULL; /* borrowed for the time of building */
+	if (builder.report) { /* borrowed for the time of building */
+		builder.report->options.ceilings = NULL;
+		builder.report->options.progress = NULL;
+		builder.report->options.progress_context = NULL;
+	}
 	builder_fini(&builder);
 	if (status != KP_OK) {
 		kp_report_destroy(builder.report);

@@ -76,6 +76,10 @@ struct kp_report_options {
 	struct kp_findings_options findings;
 	/* What names kernels, borrowed until the report is built; NULL: the built-in rules. */
 	const struct kp_operators *operators;
+	/* Called after each batch with how far the reader is; what it returns but KP_OK ends the
+	 * building. NULL: nobody asks. Neither is kept. */
+	enum kp_status (*progress)(void *context, struct kp_reader_place place);
+	void *progress_context;
 };
 
 struct kp_report {
@@ -115,8 +119,8 @@ struct kp_report {
 
 /*
  * Reads `reader` to its end and ranks. The report borrows from the reader, which must outlive it.
- * Errors: KP_NO_MEMORY, KP_IO. A trace without kernels gives a report with empty tables and an
- * advice that says so.
+ * Errors: KP_NO_MEMORY, KP_IO, those of options->progress. A trace without kernels gives a report
+ * with empty tables and an advice that says so.
  */
 enum kp_status kp_report_build(struct kp_reader *reader, const struct kp_report_options *options,
 			       struct kp_report **out);

@@ -19,7 +19,7 @@
 
 #define AT(member) offsetof(struct kp_settings, member)
 #define MANY SIZE_MAX
-#define COMMAND_COUNT 12
+#define COMMAND_COUNT 13
 
 static const char *const by_names[] = {"operator", "kernel", "process", "variant", "range", NULL};
 static const char *const name_names[] = {"short", "full", "mangled", NULL};
@@ -513,6 +513,7 @@ static const struct kp_command version_command = {
 
 const struct kp_command *const kp_commands[COMMAND_COUNT + 1] = {
 	&run_command, &record_command, &report_command, &kp_diff_command, &kp_plan_command,
+	&kp_tui_command,
 	&info_command, &kp_export_command, &ctl_command, &bench_command, &doctor_command,
 	&help_command, &version_command, NULL,
 };

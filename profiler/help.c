@@ -77,6 +77,7 @@ void kp_help_print(FILE *file, const struct kp_command *command)
 		for (const struct kp_option *option = (*group)->options; option->name; option++)
 			print_option(file, option);
 	}
+	print_pairs(file, "Keys", command->keys);
 	print_pairs(file, "Environment", command->environment);
 	print_pairs(file, "Exit status", command->statuses);
 	if (command->examples->command)

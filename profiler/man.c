@@ -205,6 +205,10 @@ void kp_man_print(FILE *file, const struct kp_command *command)
 		print_commands(file);
 	}
 	print_options(file, command);
+	if (command->keys) {
+		fputs(".Sh KEYS\n", file);
+		print_pairs(file, "Ic", command->keys);
+	}
 	if (command->environment) {
 		fputs(".Sh ENVIRONMENT\n", file);
 		print_pairs(file, "Ev", command->environment);

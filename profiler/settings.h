@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "profiler/plan_options.h"
+#include "profiler/tui_options.h"
 
 /* Values of the choices, in the order of their names in commands.c. */
 enum kp_by { KP_BY_OPERATOR, KP_BY_KERNEL, KP_BY_PROCESS, KP_BY_VARIANT, KP_BY_RANGE };
@@ -64,6 +65,7 @@ struct kp_settings {
 	double margin_pct; /* changes within are no difference */
 	bool man, bash_completion;
 	struct kp_plan_settings plan;
+	struct kp_tui_options tui;
 	char **operands; /* borrowed from main's argv, ended by NULL */
 	size_t operand_count;
 	size_t operands_before; /* of these: before «--»; 0: there is none */

@@ -1,7 +1,6 @@
 /* Text of unknown origin, made fit for a place; see text.h. Pure functions. */
 #include "profiler/text.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +22,7 @@ static const struct {
 	{0x1F900, 0x1F9FF, 2}, {0x20000, 0x3FFFD, 2}, {0xE0100, 0xE01EF, 0},
 };
 
-static unsigned codepoint_columns(uint32_t codepoint)
+unsigned kp_text_codepoint_columns(uint32_t codepoint)
 {
 	for (size_t i = 0; i < sizeof widths / sizeof *widths && codepoint >= widths[i].first;
 	     i++) {
@@ -33,8 +32,7 @@ static unsigned codepoint_columns(uint32_t codepoint)
 	return 1;
 }
 
-/* Characters that must not reach a terminal: C0, DEL, C1, and what reorders or breaks lines. */
-static bool is_control(uint32_t codepoint)
+bool kp_text_is_control(uint32_t codepoint)
 {
 	return codepoint < 0x20 || (codepoint >= 0x7F && codepoint < 0xA0) ||
 	       (codepoint >= 0x2028 && codepoint <= 0x202E) ||
@@ -74,7 +72,7 @@ static size_t columns_of(const char *text, size_t length)
 	for (size_t i = 0; i < length;) {
 		uint32_t codepoint;
 		i += kp_text_decode(text + i, length - i, &codepoint);
-		columns += codepoint_columns(codepoint);
+		columns += kp_text_codepoint_columns(codepoint);
 	}
 	return columns;
 }
@@ -92,7 +90,7 @@ size_t kp_text_visible(char *out, size_t size, const char *bytes, size_t length)
 		char piece[4 * 4 + 1];
 		uint32_t codepoint;
 		size_t step = kp_text_decode(bytes + i, length - i, &codepoint), piece_length = 0;
-		if (codepoint != KP_TEXT_BAD && !is_control(codepoint)) {
+		if (codepoint != KP_TEXT_BAD && !kp_text_is_control(codepoint)) {
 			memcpy(piece, bytes + i, step);
 			piece_length = step;
 		} else {
@@ -144,7 +142,7 @@ static size_t prefix(const char *text, size_t length, size_t columns, size_t *ta
 	while (i < length) {
 		uint32_t codepoint;
 		size_t step = kp_text_decode(text + i, length - i, &codepoint);
-		size_t width = codepoint_columns(codepoint);
+		size_t width = kp_text_codepoint_columns(codepoint);
 		if (*taken + width > columns)
 			break;
 		*taken += width;

@@ -7,6 +7,7 @@
 #ifndef KP_PROFILER_TEXT_H
 #define KP_PROFILER_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -16,6 +17,11 @@
 
 /* One code point of `length` > 0 bytes; returns how many bytes it took (1 for a bad byte). */
 size_t kp_text_decode(const char *bytes, size_t length, uint32_t *codepoint);
+
+/* Columns that a character takes: none where it combines with the one before. */
+unsigned kp_text_codepoint_columns(uint32_t codepoint);
+/* Characters that must not reach a terminal: C0, DEL, C1, and what reorders or breaks lines. */
+bool kp_text_is_control(uint32_t codepoint);
 
 /* Columns that valid UTF-8 without control characters takes. */
 size_t kp_text_columns(const char *text);

@@ -27,6 +27,7 @@ struct kp_reader {
 	struct kp_index index;
 	size_t *batches; /* numbers of index entries that hold batches, in order of first_ns */
 	size_t batch_count, next_batch;
+	struct kp_reader_part part; /* what is delivered of them */
 	struct kp_tables tables;
 	struct kp_intern numbers; /* (process, sequence) of the chunks so far, while opening */
 	struct kp_damage found;   /* while opening */
@@ -473,9 +474,34 @@ static enum kp_status decode(struct kp_reader *reader, const struct kp_chunk_hea
 	return is_sound(out, header) ? KP_OK : KP_CORRUPT;
 }
 
+static const struct kp_chunk_header *header_of(const struct kp_reader *reader, size_t batch)
+{
+	return &reader->index.entries[reader->batches[batch]].header;
+}
+
+/* Moves on to the next batch that is asked for; false: there is none. */
+static bool reach_batch(struct kp_reader *reader)
+{
+	const struct kp_reader_part *part = &reader->part;
+
+	for (; reader->next_batch < reader->batch_count; reader->next_batch++) {
+		const struct kp_chunk_header *header = header_of(reader, reader->next_batch);
+
+		if (part->stride > 1 && reader->next_batch % part->stride != part->stride / 2)
+			continue;
+		if (!part->to_ns)
+			return true;
+		if (header->first_ns > part->to_ns) /* and so are all behind it */
+			reader->next_batch = reader->batch_count - 1;
+		else if (header->first_ns && header->last_ns >= part->from_ns)
+			return true;
+	}
+	return false;
+}
+
 enum kp_status kp_reader_next(struct kp_reader *reader, struct kp_event *out)
 {
-	while (reader->next_batch < reader->batch_count) {
+	while (reach_batch(reader)) {
 		const struct kp_index_entry *entries = reader->index.entries;
 		const struct kp_index_entry *entry =
 			&entries[reader->batches[reader->next_batch++]];
@@ -484,9 +510,9 @@ enum kp_status kp_reader_next(struct kp_reader *reader, struct kp_event *out)
 		enum kp_status status;
 
 		out->watermark_ns =
-			reader->next_batch == reader->batch_count
-				? UINT64_MAX
-				: entries[reader->batches[reader->next_batch]].header.first_ns;
+			reach_batch(reader)
+				? entries[reader->batches[reader->next_batch]].header.first_ns
+				: UINT64_MAX;
 		status = kp_tables_process(&reader->tables, entry->header.process, &process);
 		if (status == KP_OK)
 			status = load(reader, entry, &payload);
@@ -503,6 +529,34 @@ void kp_reader_rewind(struct kp_reader *reader)
 {
 	reader->next_batch = 0;
 	reader->reading = (struct kp_damage){0};
+}
+
+void kp_reader_select(struct kp_reader *reader, const struct kp_reader_part *part)
+{
+	reader->part = *part;
+	kp_reader_rewind(reader);
+}
+
+struct kp_reader_place kp_reader_place(const struct kp_reader *reader)
+{
+	return (struct kp_reader_place){reader->next_batch, reader->batch_count};
+}
+
+struct kp_reader_span kp_reader_span(const struct kp_reader *reader)
+{
+	struct kp_reader_span span = {0};
+
+	for (size_t i = 0; i < reader->batch_count; i++) {
+		const struct kp_chunk_header *header = header_of(reader, i);
+
+		if (!header->first_ns)
+			continue;
+		if (!span.first_ns) /* they are in its order */
+			span.first_ns = header->first_ns;
+		if (header->last_ns > span.last_ns)
+			span.last_ns = header->last_ns;
+	}
+	return span;
 }
 
 size_t kp_reader_process_count(const struct kp_reader *reader)

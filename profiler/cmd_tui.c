@@ -1,0 +1,143 @@
+/* kprof tui: explores a trace on the terminal, or prints its screens. */
+#include <langinfo.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/ceilings_cache.h"
+#include "profiler/commands.h"
+#include "profiler/document.h"
+#include "profiler/open.h"
+#include "profiler/output.h"
+#include "profiler/print.h"
+#include "profiler/rules.h"
+#include "profiler/say.h"
+#include "tui/tui.h"
+
+#define SIZE_MOST 1000U
+
+static enum kp_status write_document(FILE *file, const struct kp_report *report, const char *path)
+{
+	int format = kp_format_of_path(path);
+
+	if (format != KP_FORMAT_YAML && format != KP_FORMAT_JSON)
+		return KP_UNSUPPORTED;
+	return kp_document_report(file, report, (enum kp_format)format);
+}
+
+/* Whether only ASCII can be shown. Numbers keep the C locale's point. */
+static bool is_ascii(int charset)
+{
+	setlocale(LC_CTYPE, "");
+	bool utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+
+	if (charset == KP_CHARSET_UTF8 && !utf8)
+		setlocale(LC_CTYPE, "C.UTF-8");
+	return charset == KP_CHARSET_ASCII || (charset == KP_CHARSET_AUTO && !utf8);
+}
+
+static bool read_size(const char *text, struct kp_tui_settings *out)
+{
+	char *end;
+	unsigned long columns = strtoul(text, &end, 10), rows;
+
+	if (end == text || *end != 'x')
+		return false;
+	text = end + 1;
+	rows = strtoul(text, &end, 10);
+	if (end == text || *end || !columns || !rows || columns > SIZE_MOST || rows > SIZE_MOST)
+		return false;
+	out->columns = columns;
+	out->rows = rows;
+	return true;
+}
+
+static bool settings_of(const struct kp_settings *settings, struct kp_tui_settings *out)
+{
+	const char *no_color = getenv("NO_COLOR");
+
+	*out = (struct kp_tui_settings){
+		.theme = (enum kp_theme)settings->tui.theme,
+		.ascii = is_ascii(settings->tui.charset),
+		.mouse = !settings->tui.no_mouse,
+		.colors = settings->color == KP_COLOR_ALWAYS,
+	};
+	if (no_color && *no_color && settings->color != KP_COLOR_ALWAYS)
+		out->theme = KP_THEME_MONO;
+	if (read_size(settings->tui.size ? settings->tui.size : "80x24", out))
+		return true;
+	kp_fail("--size is WIDTHxHEIGHT, such as 132x40; not «%s»", settings->tui.size);
+	return false;
+}
+
+static enum kp_status explore(const struct kp_tui_source *source,
+			      const struct kp_tui_settings *screen, const char *keys,
+			      char complaint[KP_TUI_COMPLAINT_BYTES])
+{
+	struct kp_output output;
+
+	if (!keys) {
+#ifdef KPROF_NCURSES
+		return kp_tui_terminal(source, screen, complaint);
+#else
+		snprintf(complaint, KP_TUI_COMPLAINT_BYTES,
+			 "this kprof was built without ncurses; --keys prints screens, kprof "
+			 "report prints text");
+		return KP_UNSUPPORTED;
+#endif
+	}
+	if (!kp_output_open(&output, NULL))
+		return KP_IO;
+	enum kp_status status = kp_tui_script(source, screen, keys, output.file, complaint);
+	return kp_output_close(&output) ? status : KP_IO;
+}
+
+/* Explores open traces with the user's rules and what is known of GPUs. */
+static enum kp_status run(const struct kp_settings *settings, const struct kp_tui_settings *screen,
+			  struct kp_reader *reader, struct kp_reader *base)
+{
+	struct kp_ceilings_cache cache = {0};
+	const struct kp_ceilings_finder finder = {kp_ceilings_cache_answer, &cache};
+	char complaint[KP_TUI_COMPLAINT_BYTES] = "";
+	struct kp_operators *operators;
+	struct kp_tui_source source = {
+		.paths = (const char *const *)settings->operands,
+		.path_count = settings->operand_count,
+		.reader = reader,
+		.base = base,
+		.base_path = settings->tui.against,
+		.options = kp_view_analysis(settings, KP_FORMAT_YAML), /* everything */
+		.document = write_document,
+	};
+
+	if (!kp_rules_open(settings, &operators))
+		return KP_INVALID;
+	source.options.operators = operators;
+	/* Without a cache, or with a broken one, datasheets stand in for it. */
+	if (kp_ceilings_load(NULL, &cache) == KP_OK)
+		source.options.ceilings = &finder;
+	enum kp_status status = explore(&source, screen, settings->tui.keys, complaint);
+	kp_ceilings_cache_fini(&cache);
+	kp_operators_destroy(operators);
+	if (complaint[0])
+		kp_fail("%s", complaint);
+	return status;
+}
+
+int kp_cmd_tui(const struct kp_settings *settings)
+{
+	struct kp_tui_settings screen;
+	struct kp_reader *reader, *base = NULL;
+	enum kp_status status = KP_IO;
+
+	if (!settings_of(settings, &screen))
+		return KP_EXIT_FAILURE;
+	reader = kp_open_traces((const char *const *)settings->operands, settings->operand_count);
+	if (reader && settings->tui.against)
+		base = kp_open_traces(&settings->tui.against, 1);
+	if (reader && (base || !settings->tui.against))
+		status = run(settings, &screen, reader, base);
+	kp_reader_close(base);
+	kp_reader_close(reader);
+	return status == KP_OK ? 0 : KP_EXIT_FAILURE;
+}

@@ -1,0 +1,444 @@
+/* The timeline: tracks of a window of time, zoomed and moved; see pages.h and tracks.h. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "profiler/humanise.h"
+#include "tui/actions.h"
+#include "tui/state.h"
+#include "tui/table.h"
+
+#define LABEL 13        /* columns of labels */
+#define LEAST_WINDOW 64 /* ns */
+#define DIGITS 4
+#define WORTH 0.02F /* of a column: idle time below is not shown */
+
+static size_t columns_of(const struct kp_tui *tui)
+{
+	return tui->canvas.columns > LABEL + 4 ? tui->canvas.columns - LABEL - 1 : 4;
+}
+
+/* Reads a window anew, kept within the trace. */
+static void look_at(struct kp_tui *tui, double from_ns, double length_ns)
+{
+	struct kp_reader *reader = kp_tui_reader(tui);
+	struct kp_reader_span span;
+
+	if (!reader)
+		return;
+	span = kp_reader_span(reader);
+	double whole_ns = fmax((double)(span.last_ns - span.first_ns), LEAST_WINDOW);
+	length_ns = fmin(fmax(length_ns, LEAST_WINDOW), whole_ns);
+	from_ns = fmin(fmax(from_ns, 0), whole_ns - length_ns);
+	const struct kp_reader_part part = {
+		.from_ns = span.first_ns + (uint64_t)from_ns,
+		.to_ns = span.first_ns + (uint64_t)(from_ns + length_ns) + 1,
+	};
+	if (kp_tracks_begin(&tui->tracks, reader, part.from_ns, part.to_ns, columns_of(tui)) !=
+	    KP_OK) {
+		kp_tui_say(tui, "There is not enough memory for the timeline.");
+		return;
+	}
+	if (tui->tracks.cursor_ns < part.from_ns || tui->tracks.cursor_ns >= part.to_ns)
+		tui->tracks.cursor_ns = part.from_ns + (part.to_ns - part.from_ns) / 2;
+	kp_reader_select(reader, &part);
+	tui->scanning = true;
+	tui->stale = true;
+}
+
+static double start_ns(const struct kp_tui *tui)
+{
+	return (double)(tui->tracks.from_ns - kp_reader_span(tui->reader).first_ns);
+}
+
+static double length_ns(const struct kp_tui *tui)
+{
+	return (double)(tui->tracks.to_ns - tui->tracks.from_ns);
+}
+
+enum kp_status kp_page_timeline_fill(struct kp_tui *tui)
+{
+	enum kp_status status = KP_OK;
+	bool resized = tui->tracks.columns != columns_of(tui);
+
+	if (tui->tracks.to_ns == 0)
+		look_at(tui, 0, 1e300);
+	else if (!tui->reader || resized)
+		look_at(tui, start_ns(tui), length_ns(tui));
+	tui->item_count = 0;
+	for (size_t i = 0; i < tui->tracks.count && status == KP_OK; i++)
+		status = kp_tui_add(tui, (struct kp_item){.index = tui->tracks.order[i]});
+	return status;
+}
+
+const char *kp_page_timeline_name(const struct kp_tui *tui, const struct kp_item *item)
+{
+	return tui->tracks.tracks[item->index].label;
+}
+
+static const struct {
+	char letter;
+	enum kp_role role;
+} causes[KP_GAP_CAUSE_COUNT] = {
+	[KP_GAP_MEMORY] = {'m', KP_ROLE_GAP_OTHER}, [KP_GAP_GRAPH] = {'g', KP_ROLE_GAP_GPU},
+	[KP_GAP_OWN] = {'o', KP_ROLE_GAP_GPU},      [KP_GAP_LAUNCH] = {'l', KP_ROLE_GAP_HOST},
+	[KP_GAP_SYNC] = {'s', KP_ROLE_GAP_HOST},    [KP_GAP_HOST] = {'h', KP_ROLE_GAP_HOST},
+	[KP_GAP_DEVICE] = {'d', KP_ROLE_GAP_OTHER}, [KP_GAP_PROCESS] = {'p', KP_ROLE_GAP_OTHER},
+	[KP_GAP_EDGE] = {'e', KP_ROLE_GAP_OTHER},   [KP_GAP_UNKNOWN] = {'u', KP_ROLE_GAP_OTHER},
+};
+
+static unsigned most_of(const float *parts)
+{
+	unsigned most = 0;
+
+	for (unsigned k = 1; k < KP_GAP_CAUSE_COUNT; k++)
+		most = parts[k] > parts[most] ? k : most;
+	return most;
+}
+
+static double column_ns(const struct kp_tracks *tracks)
+{
+	return (double)(tracks->to_ns - tracks->from_ns) / (double)tracks->columns;
+}
+
+/* Idle time: the letter of its cause, large parts of a column in capitals. */
+static void draw_gaps(struct kp_tui *tui, size_t row, const struct kp_track *track)
+{
+	double width_ns = column_ns(&tui->tracks);
+
+	for (size_t i = 0; i < tui->tracks.columns; i++) {
+		double part = track->bins[i].covered_ns / width_ns;
+		unsigned cause = most_of(&track->values[i * KP_GAP_CAUSE_COUNT]);
+		if (!(part >= WORTH))
+			continue;
+		uint32_t letter = (uint32_t)causes[cause].letter;
+		kp_canvas_fill(&tui->canvas, row, LABEL + i, 1,
+			       part >= 0.5 ? letter - 'a' + 'A' : letter, causes[cause].role);
+	}
+}
+
+static void draw_counters(struct kp_tui *tui, size_t row, const struct kp_track *track)
+{
+	for (size_t i = 0; i < tui->tracks.columns; i++) {
+		const struct kp_track_bin *bin = &track->bins[i];
+		float rate = bin->covered_ns > 0 ? track->values[i] / bin->covered_ns : 0;
+		uint32_t level = kp_canvas_level(track->most > 0 ? rate / track->most : 0);
+		kp_canvas_fill(&tui->canvas, row, LABEL + i, 1, level, KP_ROLE_BAR);
+	}
+}
+
+static enum kp_role role_of(const struct kp_track *track, uint32_t name)
+{
+	switch (track->kind) {
+	case KP_TRACK_MEMORY:
+		return KP_ROLE_MEMORY;
+	case KP_TRACK_RANGES:
+	case KP_TRACK_CALLS:
+		return KP_ROLE_RANGE;
+	default:
+		return name & 1 ? KP_ROLE_KERNEL_A : KP_ROLE_KERNEL_B;
+	}
+}
+
+/* How much of each column is covered; a column that is covered but for rounding is full. */
+static void draw_density(struct kp_tui *tui, size_t row, const struct kp_track *track)
+{
+	double width_ns = column_ns(&tui->tracks);
+	enum kp_role role = track->kind == KP_TRACK_STREAM ? KP_ROLE_BAR : KP_ROLE_DIM;
+
+	for (size_t i = 0; i < tui->tracks.columns; i++) {
+		double part = track->bins[i].covered_ns / width_ns;
+		if (track->bins[i].covered_ns > 0 || track->bins[i].weight > 0)
+			kp_canvas_fill(&tui->canvas, row, LABEL + i, 1,
+				       kp_canvas_level(fmax(part, 0.01)), role);
+	}
+}
+
+/* What is one by one and wide enough is a box with its name. */
+static void draw_boxes(struct kp_tui *tui, size_t row, const struct kp_track *track)
+{
+	const struct kp_tracks *tracks = &tui->tracks;
+
+	for (size_t i = 0; i < track->block_count; i++) {
+		const struct kp_track_block *block = &track->blocks[i];
+		size_t from = kp_tracks_column(tracks, block->start_ns);
+		size_t to = kp_tracks_column(tracks, block->end_ns);
+		enum kp_role role = role_of(track, block->name);
+		if (to < from + 2)
+			continue;
+		kp_canvas_fill(&tui->canvas, row, LABEL + from, to - from, ' ', role);
+		kp_canvas_fill(&tui->canvas, row, LABEL + from, 1, '[', role);
+		kp_canvas_put_name(&tui->canvas, row, LABEL + from + 1, to - from - 2, role,
+				   tracks->names[block->name].text);
+		kp_canvas_fill(&tui->canvas, row, LABEL + to - 1, 1, ']', role);
+	}
+}
+
+static void draw_track(struct kp_tui *tui, size_t row, const struct kp_track *track, bool selected)
+{
+	kp_canvas_fill(&tui->canvas, row, 0, 1, selected ? '>' : ' ', KP_ROLE_PLAIN);
+	kp_canvas_put(&tui->canvas, row, 1, LABEL - 2,
+		      track->kind == KP_TRACK_GAPS ? KP_ROLE_STRONG : KP_ROLE_PLAIN, track->label);
+	if (selected)
+		kp_canvas_paint(&tui->canvas, row, 0, LABEL - 1, KP_ROLE_SELECTED);
+	if (track->kind == KP_TRACK_GAPS) {
+		draw_gaps(tui, row, track);
+	} else if (track->kind == KP_TRACK_COUNTERS) {
+		draw_counters(tui, row, track);
+	} else {
+		draw_density(tui, row, track);
+		draw_boxes(tui, row, track);
+	}
+}
+
+/* The scale: where the window begins and ends, and how long it is. */
+static void draw_scale(struct kp_tui *tui, size_t row)
+{
+	size_t columns = tui->tracks.columns;
+	char text[128];
+
+	kp_canvas_fill(&tui->canvas, row, LABEL, columns, 0x2500, KP_ROLE_AXIS);
+	snprintf(text, sizeof text, "%s ", kp_human_duration(start_ns(tui), DIGITS).text);
+	kp_canvas_put(&tui->canvas, row, LABEL, columns, KP_ROLE_AXIS, text);
+	snprintf(text, sizeof text, " %s ",
+		 kp_human_duration(start_ns(tui) + length_ns(tui), DIGITS).text);
+	kp_canvas_put_right(&tui->canvas, row, LABEL, columns, KP_ROLE_AXIS, text);
+	snprintf(text, sizeof text, " %s, %s kernels ",
+		 kp_human_duration(length_ns(tui), DIGITS).text,
+		 kp_human_count(tui->tracks.launches).text);
+	if (columns > 44)
+		kp_canvas_put(&tui->canvas, row, LABEL + columns / 2 - kp_canvas_width(text) / 2,
+			      columns / 2, KP_ROLE_HEAD, text);
+}
+
+/* The block of a track at the cursor; NULL: there is none, or they are too many. */
+static const struct kp_track_block *block_at(const struct kp_tui *tui, const struct kp_track *track)
+{
+	for (size_t i = 0; i < track->block_count; i++) {
+		const struct kp_track_block *block = &track->blocks[i];
+		if (block->start_ns <= tui->tracks.cursor_ns &&
+		    block->end_ns > tui->tracks.cursor_ns)
+			return block;
+	}
+	return NULL;
+}
+
+static const struct kp_track *track_here(const struct kp_tui *tui)
+{
+	const struct kp_item *item = kp_tui_selected(tui);
+
+	return item ? &tui->tracks.tracks[item->index] : NULL;
+}
+
+/* What is at the cursor in the selected track, in words. */
+static void describe(const struct kp_tui *tui, const struct kp_track *track, char *out, size_t size)
+{
+	static const char *const words[KP_GAP_CAUSE_COUNT] = {
+#define WORDS(name, key, text) [KP_GAP_##name] = (text),
+		KP_GAP_CAUSES(WORDS)
+#undef WORDS
+	};
+	size_t column = kp_tracks_column(&tui->tracks, tui->tracks.cursor_ns);
+	const struct kp_track_bin *bin = &track->bins[column];
+	const struct kp_track_block *block = block_at(tui, track);
+	double part = 100 * bin->covered_ns / column_ns(&tui->tracks);
+
+	if (track->kind == KP_TRACK_GAPS)
+		snprintf(out, size, "idle %.0f %% of this column: %s", part,
+			 part > 0 ? words[most_of(&track->values[column * KP_GAP_CAUSE_COUNT])]
+				  : "never");
+	else if (track->kind == KP_TRACK_COUNTERS)
+		snprintf(out, size, "%.0f GB/s, at most %.0f in this window",
+			 bin->covered_ns > 0 ? track->values[column] / bin->covered_ns : 0,
+			 track->most);
+	else if (block)
+		snprintf(out, size, "%s %s",
+			 kp_human_duration((double)(block->end_ns - block->start_ns), DIGITS).text,
+			 tui->tracks.names[block->name].text);
+	else if (bin->weight > 0)
+		snprintf(out, size, "covers %.0f %% of this column, mostly %s", part,
+			 tui->tracks.names[bin->who].text);
+	else
+		snprintf(out, size, "nothing here");
+}
+
+static void draw_cursor(struct kp_tui *tui, struct kp_area area)
+{
+	const struct kp_track *track = track_here(tui);
+	size_t column = LABEL + kp_tracks_column(&tui->tracks, tui->tracks.cursor_ns);
+	char text[512], what[384] = "";
+
+	for (size_t i = 0; i < area.rows; i++) {
+		struct kp_cell *cell = kp_canvas_at(&tui->canvas, area.row + i, column);
+		if (cell && cell->base == ' ')
+			kp_canvas_fill(&tui->canvas, area.row + i, column, 1, 0x2502,
+				       KP_ROLE_SELECTED);
+		else if (cell)
+			cell->role = KP_ROLE_SELECTED;
+	}
+	if (track)
+		describe(tui, track, what, sizeof what);
+	snprintf(text, sizeof text, " at %s: %s",
+		 kp_human_duration(
+			 (double)(tui->tracks.cursor_ns - kp_reader_span(tui->reader).first_ns),
+			 DIGITS + 2)
+			 .text,
+		 what);
+	kp_canvas_put(&tui->canvas, area.row + area.rows, 0, tui->canvas.columns, KP_ROLE_STRONG,
+		      text);
+}
+
+void kp_page_timeline_draw(struct kp_tui *tui, struct kp_area area)
+{
+	const struct kp_list *list = kp_tui_list(tui);
+
+	if (!tui->reader || tui->tracks.to_ns == 0)
+		return;
+	draw_scale(tui, area.row);
+	area.row++;
+	area.rows = area.rows > 2 ? area.rows - 2 : 0;
+	tui->body = area;
+	kp_table_scroll(tui, area.rows);
+	for (size_t i = 0; i < area.rows && list->top + i < tui->item_count; i++)
+		draw_track(tui, area.row + i, &tui->tracks.tracks[tui->items[list->top + i].index],
+			   list->top + i == list->selected);
+	draw_cursor(tui, area);
+}
+
+/* The kernel at the cursor: of the block there, else that with most of the column. */
+void kp_page_timeline_enter(struct kp_tui *tui)
+{
+	const struct kp_track *track = track_here(tui);
+	const struct kp_track_block *block = track ? block_at(tui, track) : NULL;
+	size_t column = kp_tracks_column(&tui->tracks, tui->tracks.cursor_ns);
+	bool known = track && track->kind == KP_TRACK_STREAM &&
+		     (block || track->bins[column].weight > 0);
+
+	if (!known || !tui->report || !tui->part.complete) {
+		kp_tui_say(tui, "There is no kernel at the cursor; ↑ and ↓ select a stream.");
+		return;
+	}
+	struct kp_text mangled =
+		tui->tracks.names[block ? block->name : track->bins[column].who].mangled;
+	for (size_t i = 0; i < tui->report->kernel_count; i++) {
+		const char *name = tui->report->kernels[i].mangled;
+		if (strlen(name) != mangled.length ||
+		    memcmp(name, mangled.bytes, mangled.length) != 0)
+			continue;
+		kp_tui_open_kernel(tui, i);
+		return;
+	}
+}
+
+/* ---- keys ---- */
+
+/* Moves the cursor by columns; the window follows where it leaves. */
+static void move_cursor(struct kp_tui *tui, double columns)
+{
+	double step_ns = columns * column_ns(&tui->tracks);
+	struct kp_reader_span span;
+	double at_ns;
+
+	if (!tui->reader)
+		return;
+	span = kp_reader_span(tui->reader);
+	at_ns = (double)(tui->tracks.cursor_ns - span.first_ns) + step_ns;
+	at_ns = fmin(fmax(at_ns, 0), (double)(span.last_ns - span.first_ns));
+	tui->tracks.cursor_ns = span.first_ns + (uint64_t)at_ns;
+	if (at_ns < start_ns(tui) || at_ns >= start_ns(tui) + length_ns(tui))
+		look_at(tui, at_ns - length_ns(tui) / 2, length_ns(tui));
+}
+
+static void zoom(struct kp_tui *tui, double factor)
+{
+	double at_ns;
+
+	if (!tui->reader)
+		return;
+	at_ns = (double)(tui->tracks.cursor_ns - kp_reader_span(tui->reader).first_ns);
+	/* What is under the cursor stays there. */
+	look_at(tui, at_ns - (at_ns - start_ns(tui)) * factor, length_ns(tui) * factor);
+}
+
+static void move_window(struct kp_tui *tui, double windows)
+{
+	double step_ns = windows * length_ns(tui);
+
+	if (!tui->reader)
+		return;
+	move_cursor(tui, windows * (double)tui->tracks.columns);
+	look_at(tui, start_ns(tui) + step_ns, length_ns(tui));
+}
+
+void kp_do_pan_left(struct kp_tui *tui, uint32_t code)
+{
+	(void)code;
+	move_cursor(tui, -1);
+}
+
+void kp_do_pan_right(struct kp_tui *tui, uint32_t code)
+{
+	(void)code;
+	move_cursor(tui, 1);
+}
+
+void kp_do_window_left(struct kp_tui *tui, uint32_t code)
+{
+	(void)code;
+	move_window(tui, -0.5);
+}
+
+void kp_do_window_right(struct kp_tui *tui, uint32_t code)
+{
+	(void)code;
+	move_window(tui, 0.5);
+}
+
+void kp_do_zoom_in(struct kp_tui *tui, uint32_t code)
+{
+	(void)code;
+	zoom(tui, 0.5);
+}
+
+void kp_do_zoom_out(struct kp_tui *tui, uint32_t code)
+{
+	(void)code;
+	zoom(tui, 2);
+}
+
+void kp_do_whole(struct kp_tui *tui, uint32_t code)
+{
+	(void)code;
+	look_at(tui, 0, 1e300);
+}
+
+/* The longest gaps of all GPUs in turn, each in the middle of a window five times as long. */
+void kp_do_next_gap(struct kp_tui *tui, uint32_t code)
+{
+	const struct kp_timeline *timeline = tui->report ? tui->report->timeline : NULL;
+	const struct kp_gap_long *next = NULL, *first = NULL;
+
+	(void)code;
+	for (size_t i = 0; timeline && i < tui->report->gpu_count; i++) {
+		for (size_t k = 0; k < timeline->idle[i].longest_count; k++) {
+			const struct kp_gap_long *gap = &timeline->idle[i].longest[k];
+			if (!first || gap->at_ns < first->at_ns)
+				first = gap;
+			if (gap->at_ns + gap->length_ns / 2 > tui->tracks.cursor_ns &&
+			    (!next || gap->at_ns < next->at_ns))
+				next = gap;
+		}
+	}
+	next = next ? next : first;
+	if (!next || !tui->reader) {
+		kp_tui_say(tui, "No gaps are known.");
+		return;
+	}
+	tui->tracks.cursor_ns = next->at_ns + next->length_ns / 2;
+	look_at(tui,
+		(double)(next->at_ns - kp_reader_span(tui->reader).first_ns) -
+			2 * (double)next->length_ns,
+		5 * (double)next->length_ns);
+	kp_tui_say(tui, "%s idle, behind %s", kp_human_duration((double)next->length_ns, 3).text,
+		   next->before ? next->before : "nothing");
+}

@@ -1,0 +1,68 @@
+/* The table of views; see pages.h. Data only. */
+#include "tui/pages.h"
+
+#include "tui/state.h"
+#include "tui/table.h"
+
+static void draw_sheet(struct kp_tui *tui, struct kp_area area)
+{
+	struct kp_list *list = kp_tui_list(tui);
+
+	tui->body = area;
+	if (list->top + area.rows > tui->sheet.count)
+		list->top = tui->sheet.count > area.rows ? tui->sheet.count - area.rows : 0;
+	kp_sheet_draw(&tui->sheet, &tui->canvas, area, list->top);
+}
+
+#define TITLE(NAME, words, is_tab) [KP_PAGE_##NAME] = {words, is_tab},
+static const struct {
+	const char *title;
+	bool tab;
+} titles[KP_PAGE_COUNT] = {KP_PAGES(TITLE)};
+#undef TITLE
+
+/* A page of rows with columns, and a page of lines. */
+#define TABLE(NAME, part, title, drawing)                                                          \
+	[KP_PAGE_##NAME] = {                                                                       \
+		.fill = kp_page_##part##_fill,                                                     \
+		.draw = (drawing),                                                                 \
+		.enter = kp_page_##part##_enter,                                                   \
+		.name = kp_page_##part##_name,                                                     \
+		.name_title = (title),                                                             \
+		.columns = kp_page_##part##_columns,                                               \
+		.column_count = KP_##NAME##_COLUMNS,                                               \
+	}
+#define SHEET(NAME, part) [KP_PAGE_##NAME] = {.fill = kp_page_##part##_fill, .draw = draw_sheet}
+
+const struct kp_page kp_pages[KP_PAGE_COUNT] = {
+	TABLE(OPERATORS, operators, "Operator/Kernel", kp_page_operators_draw),
+	TABLE(ROOFLINE, roofline, "Kernel", kp_page_roofline_draw),
+	TABLE(FINDINGS, findings, "Finding", kp_page_findings_draw),
+	TABLE(COMPARE, compare, "Operator/Kernel", kp_page_compare_draw),
+	[KP_PAGE_EVIDENCE] = {.fill = kp_page_evidence_fill,
+			      .draw = draw_sheet,
+			      .enter = kp_page_evidence_enter},
+	TABLE(PLAN, plan, "Assumption", kp_page_plan_draw),
+	TABLE(PROCESSES, processes, "GPU/Process", kp_table_draw),
+	[KP_PAGE_TIMELINE] = {.fill = kp_page_timeline_fill,
+			      .draw = kp_page_timeline_draw,
+			      .enter = kp_page_timeline_enter,
+			      .name = kp_page_timeline_name},
+	[KP_PAGE_COLUMNS] = {.fill = kp_page_columns_fill,
+			     .draw = kp_page_columns_draw,
+			     .enter = kp_page_columns_enter,
+			     .name = kp_page_columns_name},
+	SHEET(KERNEL, kernel),
+	SHEET(INFO, info),
+	SHEET(HELP, help),
+};
+
+const char *kp_page_title(enum kp_page_id page)
+{
+	return titles[page].title;
+}
+
+bool kp_page_is_tab(enum kp_page_id page)
+{
+	return titles[page].tab;
+}

@@ -1,0 +1,232 @@
+/* The frame around the views: the line on top, the tabs, the line of keys; see state.h. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "profiler/humanise.h"
+#include "tui/keys.h"
+#include "tui/state.h"
+
+#define ROWS_WITH_TABS 8    /* from so many rows on there are tabs, */
+#define ROWS_WITH_STATUS 12 /* and a line about the selected row */
+#define DIGITS 4
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* What is known of the whole, before anything is read or after. */
+static void describe(const struct kp_tui *tui, char *out, size_t size)
+{
+	const struct kp_report *report = tui->report;
+	uint64_t promised = 0;
+	size_t count = kp_reader_process_count(tui->source.reader);
+
+	for (size_t i = 0; i < count; i++)
+		promised += kp_reader_process(tui->source.reader, i)->promised_launches;
+	if (!report || !tui->part.complete) {
+		snprintf(out, size, "%zu process%s, %s launches", count, count == 1 ? "" : "es",
+			 kp_human_count(promised).text);
+		return;
+	}
+	snprintf(out, size, "%zu GPU%s, %s kernels, %s of span, busy %s", report->gpu_count,
+		 report->gpu_count == 1 ? "" : "s", kp_human_count(report->counts.kernels).text,
+		 kp_human_duration((double)report->span_ns, DIGITS).text,
+		 kp_human_percent(report->span_ns
+					  ? 100 * (double)report->busy_ns / (double)report->span_ns
+					  : 0)
+			 .text);
+}
+
+/* What stands to the right: how far loading is, and what the rows are of. */
+static void describe_progress(const struct kp_tui *tui, char *out, size_t size)
+{
+	struct kp_loading loading = kp_loader_progress(tui->loader);
+	double pct = loading.of ? 100.0 * (double)loading.done / (double)loading.of : 0;
+	size_t used = 0;
+
+	out[0] = '\0';
+	if (tui->trouble != KP_OK) {
+		snprintf(out, size, "cannot be read: %s", kp_status_message(tui->trouble));
+		return;
+	}
+	if (tui->report && !tui->part.complete)
+		used = (size_t)snprintf(out, size, "from %.2g %% of the trace  ", tui->part.pct);
+	if (!tui->part.complete && !loading.ended && used < size)
+		snprintf(out + used, size - used, pct < 100 ? "reading %2.0f %%" : "adding up",
+			 pct);
+	else if (tui->scanning)
+		snprintf(out, size, "reading the trace");
+}
+
+static void draw_title(struct kp_tui *tui)
+{
+	size_t columns = tui->canvas.columns, used;
+	char text[512], right[96];
+	const struct kp_list *list = kp_tui_list(tui);
+
+	describe_progress(tui, right, sizeof right);
+	used = (size_t)snprintf(text, sizeof text, " %s%s", base_name(tui->source.paths[0]),
+				tui->source.path_count > 1 ? " ..." : "");
+	if (used >= sizeof text)
+		used = sizeof text - 1;
+	if (list->filter[0])
+		used += (size_t)snprintf(text + used, sizeof text - used, "  filter: %s",
+					 list->filter);
+	if (tui->least_pct > 0 && tui->page == KP_PAGE_OPERATORS && used < sizeof text)
+		used += (size_t)snprintf(text + used, sizeof text - used, "  from %g %%",
+					 tui->least_pct);
+	if (used + 2 < sizeof text) {
+		memcpy(text + used, "  ", 3);
+		describe(tui, text + used + 2, sizeof text - used - 2);
+	}
+	kp_canvas_fill(&tui->canvas, 0, 0, columns, ' ', KP_ROLE_TITLE);
+	size_t right_columns = kp_canvas_width(right);
+	size_t room = right_columns + 1 < columns ? columns - right_columns - 1 : columns;
+	kp_canvas_put(&tui->canvas, 0, 0, room, KP_ROLE_TITLE, text);
+	if (room < columns)
+		kp_canvas_put(&tui->canvas, 0, room, right_columns, KP_ROLE_TITLE, right);
+}
+
+/* The names of the tabs, each with its number; without them where there is no room. */
+static void draw_tabs(struct kp_tui *tui, size_t row)
+{
+	enum kp_page_id here = tui->depth > 0 ? tui->back[0] : tui->page;
+	size_t columns = tui->canvas.columns, at = 0;
+	unsigned number = 0;
+
+	kp_canvas_fill(&tui->canvas, row, 0, columns, ' ', KP_ROLE_TAB);
+	for (unsigned i = 0; i < KP_PAGE_COUNT; i++) {
+		char text[48];
+		bool is_here = i == (unsigned)here;
+		if (!kp_page_is_tab((enum kp_page_id)i))
+			continue;
+		number++;
+		snprintf(text, sizeof text, is_here ? "[%u %.*s]" : " %u %.*s ", number,
+			 columns >= 64 || is_here ? 30 : 4, kp_page_title((enum kp_page_id)i));
+		size_t taken = kp_canvas_put(&tui->canvas, row, at, columns - at,
+					     is_here ? KP_ROLE_TAB_HERE : KP_ROLE_TAB, text);
+		kp_tui_hit(tui, (struct kp_hit){.row = row,
+						.column = at,
+						.columns = taken,
+						.kind = KP_HIT_PAGE,
+						.value = i});
+		at += taken;
+		if (at >= columns)
+			return;
+	}
+	for (size_t i = 0; i < tui->depth && at + 3 < columns; i++) {
+		enum kp_page_id above = i + 1 < tui->depth ? tui->back[i + 1] : tui->page;
+		at += kp_canvas_put(&tui->canvas, row, at, columns - at, KP_ROLE_TAB, " > ");
+		at += kp_canvas_put(&tui->canvas, row, at, columns - at,
+				    i + 1 == tui->depth ? KP_ROLE_TAB_HERE : KP_ROLE_TAB,
+				    kp_page_title(above));
+	}
+}
+
+static void draw_keys(struct kp_tui *tui, size_t row)
+{
+	size_t at = 0, columns = tui->canvas.columns;
+
+	for (size_t i = 0; i < kp_key_count; i++) {
+		const struct kp_key *key = &kp_keys[i];
+		char name[16];
+		if (!key->bar || !(key->pages & 1U << tui->page))
+			continue;
+		kp_key_first_name(key, name, sizeof name);
+		size_t needed = strlen(name) + strlen(key->bar) + 1;
+		if (at + needed > columns)
+			continue;
+		size_t begin = at;
+		at += kp_canvas_put(&tui->canvas, row, at, columns - at, KP_ROLE_KEY, name);
+		at += kp_canvas_put(&tui->canvas, row, at, columns - at, KP_ROLE_KEY_NAME,
+				    key->bar);
+		kp_tui_hit(tui, (struct kp_hit){.row = row,
+						.column = begin,
+						.columns = at - begin,
+						.kind = KP_HIT_KEY,
+						.value = kp_key_code(name, strlen(name))});
+		at++;
+	}
+}
+
+static void draw_prompt(struct kp_tui *tui, size_t row)
+{
+	const struct kp_prompt *prompt = &tui->prompt;
+	size_t columns = tui->canvas.columns, at;
+	const char *text = prompt->text;
+
+	kp_canvas_fill(&tui->canvas, row, 0, columns, ' ', KP_ROLE_PROMPT);
+	at = kp_canvas_put(&tui->canvas, row, 0, columns, KP_ROLE_PROMPT, prompt->label);
+	/* The end of what is typed stays in sight. */
+	while (*text && at + kp_canvas_width(text) + 1 > columns)
+		text++;
+	while (((unsigned char)*text & 0xC0) == 0x80)
+		text++;
+	at += kp_canvas_put(&tui->canvas, row, at, columns - at, KP_ROLE_PROMPT, text);
+	kp_canvas_fill(&tui->canvas, row, at, 1, '_', KP_ROLE_PROMPT);
+}
+
+/* The line about what is selected: a message, or a name that had no room. */
+static void draw_status(struct kp_tui *tui, size_t row)
+{
+	const struct kp_page *page = &kp_pages[tui->page];
+	const struct kp_item *item = kp_tui_selected(tui);
+	const char *text = tui->message;
+	enum kp_role role = KP_ROLE_WARNING;
+
+	if (!text[0] && page->columns && page->name && item) {
+		text = page->name(tui, item);
+		if (tui->page == KP_PAGE_OPERATORS && tui->rank.rows[item->index].full)
+			text = tui->rank.rows[item->index].full;
+		role = KP_ROLE_DIM;
+	}
+	kp_canvas_put(&tui->canvas, row, 0, tui->canvas.columns, role, text);
+}
+
+static void draw_too_small(struct kp_tui *tui)
+{
+	char text[64];
+
+	snprintf(text, sizeof text, "too small: %zux%zu, needs %dx%d", tui->canvas.columns,
+		 tui->canvas.rows, KP_TUI_LEAST_COLUMNS, KP_TUI_LEAST_ROWS);
+	if (tui->canvas.rows > 0)
+		kp_canvas_put(&tui->canvas, 0, 0, tui->canvas.columns, KP_ROLE_PLAIN, text);
+}
+
+enum kp_status kp_tui_draw(struct kp_tui *tui)
+{
+	size_t rows = tui->canvas.rows, columns = tui->canvas.columns;
+	bool tabs = rows >= ROWS_WITH_TABS, status_line = rows >= ROWS_WITH_STATUS;
+	enum kp_status status = KP_OK;
+
+	kp_canvas_clear(&tui->canvas);
+	tui->hit_count = 0;
+	if (rows < KP_TUI_LEAST_ROWS || columns < KP_TUI_LEAST_COLUMNS) {
+		draw_too_small(tui);
+		return KP_OK;
+	}
+	if (tui->stale)
+		status = kp_pages[tui->page].fill(tui);
+	tui->stale = false;
+	if (status != KP_OK)
+		return status;
+	const struct kp_area body = {.row = tabs ? 2 : 1,
+				     .rows = rows - (tabs ? 2 : 1) - 1 - status_line,
+				     .columns = columns};
+	draw_title(tui);
+	if (tabs)
+		draw_tabs(tui, 1);
+	kp_pages[tui->page].draw(tui, body);
+	if (status_line)
+		draw_status(tui, rows - 2);
+	if (tui->prompt.open)
+		draw_prompt(tui, rows - 1);
+	else if (!status_line && tui->message[0])
+		draw_status(tui, rows - 1);
+	else
+		draw_keys(tui, rows - 1);
+	return KP_OK;
+}

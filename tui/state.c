@@ -1,0 +1,282 @@
+/* The explorer's state: loading, reading on, and going from page to page; see state.h. */
+#include "tui/state.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "trace/vector.h"
+#include "tui/plan_edit.h"
+
+#define WORK_NS 25000000 /* at a stretch, so that keys are answered in time */
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
+}
+
+enum kp_status kp_tui_init(struct kp_tui *tui, const struct kp_tui_source *source,
+			   const struct kp_tui_settings *settings)
+{
+	const struct kp_loader_source loaded = {
+		.reader = source->reader,
+		.path = source->paths[0],
+		.base = source->base,
+		.base_path = source->base_path,
+		.options = source->options,
+	};
+	enum kp_status status;
+
+	*tui = (struct kp_tui){.source = *source, .settings = *settings, .stale = true};
+	for (size_t i = 0; i < KP_PAGE_COUNT; i++)
+		tui->lists[i].sort = SIZE_MAX;
+	kp_sheet_clear(&tui->sheet);
+	status = kp_plan_edit_init(&tui->plan);
+	if (status == KP_OK)
+		status = kp_tui_resize(tui, settings->rows, settings->columns);
+	if (status == KP_OK)
+		status = kp_loader_create(&loaded, &tui->loader);
+	return status;
+}
+
+void kp_tui_fini(struct kp_tui *tui)
+{
+	kp_loader_destroy(tui->loader);
+	kp_plan_edit_fini(&tui->plan);
+	kp_rank_fini(&tui->rank);
+	kp_report_destroy(tui->report);
+	kp_history_fini(&tui->history);
+	kp_tracks_fini(&tui->tracks);
+	kp_reader_close(tui->reader);
+	kp_intern_fini(&tui->operator_names);
+	free(tui->operator_open);
+	kp_canvas_fini(&tui->canvas);
+	kp_sheet_fini(&tui->sheet);
+	free(tui->items);
+	*tui = (struct kp_tui){0};
+}
+
+enum kp_status kp_tui_resize(struct kp_tui *tui, size_t rows, size_t columns)
+{
+	tui->stale = true; /* lines are wrapped anew */
+	return kp_canvas_resize(&tui->canvas, rows, columns);
+}
+
+struct kp_list *kp_tui_list(struct kp_tui *tui)
+{
+	return &tui->lists[tui->page];
+}
+
+const struct kp_item *kp_tui_selected(const struct kp_tui *tui)
+{
+	const struct kp_list *list = &tui->lists[tui->page];
+
+	return list->selected < tui->item_count ? &tui->items[list->selected] : NULL;
+}
+
+enum kp_status kp_tui_add(struct kp_tui *tui, struct kp_item item)
+{
+	if (!kp_vector_grow((void **)&tui->items, tui->item_count, &tui->item_capacity,
+			    sizeof *tui->items))
+		return KP_NO_MEMORY;
+	tui->items[tui->item_count++] = item;
+	return KP_OK;
+}
+
+void kp_tui_say(struct kp_tui *tui, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(tui->message, sizeof tui->message, format, arguments);
+	va_end(arguments);
+}
+
+void kp_tui_hit(struct kp_tui *tui, struct kp_hit hit)
+{
+	if (tui->hit_count < KP_HITS)
+		tui->hits[tui->hit_count++] = hit;
+}
+
+static char lower(char c)
+{
+	return (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+}
+
+bool kp_tui_holds(const char *text, const char *part)
+{
+	size_t length = strlen(part);
+
+	for (; *text; text++) {
+		size_t i = 0;
+		while (i < length && text[i] && lower(text[i]) == lower(part[i]))
+			i++;
+		if (i == length)
+			return true;
+	}
+	return length == 0;
+}
+
+/* ---- from page to page ---- */
+
+static void turn_to(struct kp_tui *tui, enum kp_page_id page)
+{
+	tui->page = page;
+	tui->stale = true;
+	tui->scanning = false;
+}
+
+void kp_tui_open(struct kp_tui *tui, enum kp_page_id page)
+{
+	if (tui->depth < KP_TUI_DEPTH)
+		tui->back[tui->depth++] = tui->page;
+	tui->lists[page].top = tui->lists[page].selected = 0;
+	turn_to(tui, page);
+}
+
+void kp_tui_show(struct kp_tui *tui, enum kp_page_id page)
+{
+	tui->depth = 0;
+	turn_to(tui, page);
+}
+
+void kp_tui_back(struct kp_tui *tui)
+{
+	if (tui->depth > 0)
+		turn_to(tui, tui->back[--tui->depth]);
+}
+
+void kp_tui_open_kernel(struct kp_tui *tui, size_t kernel)
+{
+	if (!tui->report || kernel >= tui->report->kernel_count)
+		return;
+	tui->kernel = kernel;
+	kp_history_fini(&tui->history); /* of another kernel */
+	kp_tui_open(tui, KP_PAGE_KERNEL);
+}
+
+struct kp_reader *kp_tui_reader(struct kp_tui *tui)
+{
+	size_t bad;
+
+	if (!tui->reader &&
+	    kp_reader_open(tui->source.paths, tui->source.path_count, &tui->reader, &bad) != KP_OK)
+		kp_tui_say(tui, "The trace cannot be opened again.");
+	return tui->reader;
+}
+
+/* ---- working ---- */
+
+/* Selects the row of that name again, after the rows have changed. */
+static void select_again(struct kp_tui *tui, const char *name)
+{
+	const struct kp_page *page = &kp_pages[tui->page];
+
+	if (!name[0] || !page->fill || page->fill(tui) != KP_OK)
+		return;
+	tui->stale = false;
+	for (size_t i = 0; i < tui->item_count; i++) {
+		if (strcmp(page->name(tui, &tui->items[i]), name) == 0) {
+			tui->lists[tui->page].selected = i;
+			return;
+		}
+	}
+}
+
+/* Puts a report in the place of the one before; pages that show one of its rows show it still. */
+static void replace_report(struct kp_tui *tui, struct kp_report *report)
+{
+	const struct kp_page *page = &kp_pages[tui->page];
+	const struct kp_item *item = kp_tui_selected(tui);
+	struct kp_report *older = tui->report;
+	size_t kernel = 0;
+	char name[1024] = "";
+
+	if (older && !tui->stale && page->name && item)
+		snprintf(name, sizeof name, "%s", page->name(tui, item));
+	if (older && tui->kernel < older->kernel_count) {
+		const char *mangled = older->kernels[tui->kernel].mangled;
+		while (kernel < report->kernel_count &&
+		       strcmp(report->kernels[kernel].mangled, mangled) != 0)
+			kernel++;
+	}
+	tui->kernel = kernel < report->kernel_count ? kernel : 0;
+	tui->report = report;
+	tui->item_count = 0;
+	kp_history_fini(&tui->history);
+	kp_plan_edit_reset(&tui->plan);
+	tui->trouble = kp_rank_of_report(&tui->rank, report);
+	tui->stale = true;
+	if (tui->trouble == KP_OK && (tui->page != KP_PAGE_TIMELINE))
+		select_again(tui, name);
+	kp_report_destroy(older);
+}
+
+static bool take_loaded(struct kp_tui *tui)
+{
+	enum kp_status status;
+	struct kp_report *report = kp_loader_take(tui->loader, &tui->part, &status);
+
+	if (report)
+		replace_report(tui, report);
+	if (!tui->diff && tui->source.base && tui->report && tui->part.complete) {
+		tui->diff = kp_loader_diff(tui->loader);
+		tui->stale |= tui->diff != NULL;
+	}
+	if (status != KP_OK)
+		tui->trouble = status;
+	return report != NULL;
+}
+
+/* Reads one batch for the page that looks into the trace. */
+static void scan(struct kp_tui *tui)
+{
+	struct kp_event event;
+	enum kp_status status = kp_reader_next(tui->reader, &event);
+	bool timeline = tui->page == KP_PAGE_TIMELINE;
+
+	if (status == KP_OK && timeline) {
+		status = kp_tracks_take(&tui->tracks, &event);
+		if (status == KP_OK)
+			status = kp_tracks_settle(&tui->tracks, event.watermark_ns);
+	} else if (status == KP_OK) {
+		kp_history_take(&tui->history, &event);
+	}
+	if (status == KP_OK)
+		return;
+	tui->scanning = false;
+	tui->stale = true;
+	if (status == KP_END)
+		status = timeline ? kp_tracks_settle(&tui->tracks, UINT64_MAX) : KP_OK;
+	if (status != KP_OK)
+		kp_tui_say(tui, "The trace cannot be read: %s.", kp_status_message(status));
+}
+
+bool kp_tui_works(const struct kp_tui *tui)
+{
+	return tui->scanning || !kp_loader_progress(tui->loader).ended;
+}
+
+bool kp_tui_work(struct kp_tui *tui)
+{
+	uint64_t end_ns = now_ns() + WORK_NS;
+	bool scanned = tui->scanning, taken = take_loaded(tui);
+
+	while (tui->scanning && now_ns() < end_ns)
+		scan(tui);
+	tui->stale |= scanned;
+	return taken || scanned;
+}
+
+enum kp_status kp_tui_finish(struct kp_tui *tui)
+{
+	kp_loader_wait(tui->loader);
+	take_loaded(tui);
+	while (tui->scanning)
+		scan(tui);
+	return tui->trouble;
+}
