@@ -113,6 +113,7 @@ struct kp_diff {
 struct kp_diff_options {
 	double margin_pct;         /* changes within are no difference */
 	bool allow_not_comparable; /* obstacles do not keep the data's verdict from counting */
+	const char *range;         /* iterations are the ranges of that name; NULL: by repetition */
 };
 
 /*

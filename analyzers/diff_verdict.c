@@ -150,7 +150,7 @@ static void judge_recording(struct judging *judging, const struct kp_run *first,
 			 run->sampled   ? "in windows of --duty"
 			 : run->windows ? "in windows"
 					: "from start to end");
-	else if (whole && run->windows)
+	else if (whole && run->windows && !judging->diff->same_recording)
 		obstruct(judging, KP_DIFF_WINDOWS,
 			 "%s was recorded in windows, and has no iterations", run->name);
 	if ((first->filtered > 0) != (run->filtered > 0))
@@ -175,6 +175,13 @@ static void judge_missing(struct judging *judging, const struct kp_run *run)
 	if (run->unfinished)
 		note(judging, "Processes of %s were killed, or still ran: their end is missing.",
 		     run->name);
+}
+
+static void judge_range(struct judging *judging, const struct kp_run *run, const char *range)
+{
+	if (range && run->lengths[KP_UNIT_STEP].count == 0)
+		obstruct(judging, KP_DIFF_RANGE, "no launches in a range «%.100s» of %s", range,
+			 run->name);
 }
 
 /* ---- side against side ---- */
@@ -296,22 +303,36 @@ static void note_units(struct judging *judging)
 		note(judging, "Whole runs are compared: not all of them have iterations.");
 }
 
+static bool is_same_run(const struct kp_run *a, const struct kp_run *b)
+{
+	return a->identity_count == b->identity_count && a->launches == b->launches &&
+	       a->kernel_ns == b->kernel_ns && a->span_ns == b->span_ns &&
+	       a->wall_count == b->wall_count &&
+	       memcmp(a->identities, b->identities, a->identity_count * sizeof(*a->identities)) ==
+		       0 &&
+	       memcmp(a->walls_ns, b->walls_ns, a->wall_count * sizeof(*a->walls_ns)) == 0;
+}
+
 /* Whether both sides are the very same recordings. */
 static bool is_same_recording(const struct kp_diff *diff)
 {
 	bool same = diff->totals[0].run_count == diff->totals[1].run_count;
 
-	for (size_t i = 0; same && i < diff->totals[0].run_count; i++) {
-		const struct kp_run *a = run_of(diff, 0, i), *b = run_of(diff, 1, i);
-
-		same = a->identity_count == b->identity_count && a->launches == b->launches &&
-		       a->kernel_ns == b->kernel_ns && a->span_ns == b->span_ns &&
-		       a->wall_count == b->wall_count &&
-		       memcmp(a->identities, b->identities,
-			      a->identity_count * sizeof(*a->identities)) == 0 &&
-		       memcmp(a->walls_ns, b->walls_ns, a->wall_count * sizeof(*a->walls_ns)) == 0;
-	}
+	for (size_t i = 0; same && i < diff->totals[0].run_count; i++)
+		same = is_same_run(run_of(diff, 0, i), run_of(diff, 1, i));
 	return same;
+}
+
+/* A recording that is there twice says nothing of how much runs differ. */
+static void judge_repeated(struct judging *judging, unsigned side)
+{
+	const struct kp_diff *diff = judging->diff;
+
+	for (size_t i = 1; i < diff->totals[side].run_count; i++)
+		for (size_t k = 0; k < i; k++)
+			if (is_same_run(run_of(diff, side, i), run_of(diff, side, k)))
+				obstruct(judging, KP_DIFF_REPEATED, "%s is %s",
+					 run_of(diff, side, i)->name, run_of(diff, side, k)->name);
 }
 
 /* ---- the interval ---- */
@@ -415,7 +436,9 @@ enum kp_status kp_diff_judge(struct kp_differ *differ, const struct kp_diff_opti
 			judge_place(&judging, first, run_of(diff, side, i));
 			judge_recording(&judging, first, run_of(diff, side, i));
 			judge_missing(&judging, run_of(diff, side, i));
+			judge_range(&judging, run_of(diff, side, i), options->range);
 		}
+		judge_repeated(&judging, side);
 	}
 	judge_clocks(&judging);
 	judge_work(&judging);

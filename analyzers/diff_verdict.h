@@ -32,7 +32,9 @@ const char *kp_verdict_name(enum kp_verdict verdict);
 	X(WINDOWS, "other_windows", "they were recorded in different windows")                     \
 	X(FILTER, "other_filter", "kernels were left out by different patterns")                   \
 	X(MISSING, "missing_records", "records are missing")                                       \
-	X(UNIT, "other_unit", "an iteration is not the same work")                                 \
+	X(RANGE, "no_such_range", "a run lacks the range that was named")                          \
+	X(UNIT, "other_unit", "the units that are compared are not the same work")                 \
+	X(REPEATED, "repeated_runs", "a recording is there twice on one side")                     \
 	X(KERNELS, "no_kernels", "one side ran no kernel")                                         \
 	X(FEW, "too_few_iterations", "there are too few iterations, or runs, for an interval")
 

@@ -12,6 +12,8 @@
 #define TINY_LAUNCHES_LEAST 1000
 #define TINY_OF_LAUNCHES_PCT 50.0
 #define TINY_OF_TIME_PCT 20.0
+/* So many chains are named. */
+#define LARGEST 3
 
 /* ---- chains ---- */
 
@@ -19,7 +21,7 @@
 struct chains {
 	struct kp_rows rows; /* calls: launches of their kernels */
 	double runs, kernel_low_ns, kernel_high_ns, low_ns, high_ns;
-	const struct kp_fusion_row *largest[3];
+	const struct kp_fusion_row *largest[LARGEST];
 	double operator_ns; /* of the operator with most of their time */
 	size_t operator_index;
 };
@@ -43,18 +45,20 @@ static void add_operator_times(struct chains *chains, const struct kp_report *re
 	chains->operator_index = operator_index;
 }
 
+/* Chains of one name may have several rows (they differ in their kernels): that is named once. */
 static void keep_largest(struct chains *chains, const struct kp_fusion_row *row)
 {
-	for (size_t i = 0; i < sizeof(chains->largest) / sizeof(chains->largest[0]); i++) {
-		const struct kp_fusion_row *other = chains->largest[i];
+	const struct kp_fusion_row **largest = chains->largest;
+	size_t at = 0;
 
-		if (other && other->kernel_ns >= row->kernel_ns)
-			continue;
-		chains->largest[i] = row;
-		if (!other)
-			return;
-		row = other;
-	}
+	while (at < LARGEST && largest[at] && strcmp(largest[at]->name, row->name) != 0)
+		at++;
+	at = at < LARGEST ? at : LARGEST - 1;
+	if (largest[at] && largest[at]->kernel_ns >= row->kernel_ns)
+		return;
+	for (; at > 0 && largest[at - 1]->kernel_ns < row->kernel_ns; at--)
+		largest[at] = largest[at - 1];
+	largest[at] = row;
 }
 
 static struct chains known_chains(const struct kp_report *report)

@@ -11,6 +11,16 @@
 #define SCOPES_MAX 32
 #define WORDS_MAX 64
 #define IDENTIFIERS_MAX 4096
+/* Of a name, a scope or an identifier, what is beyond is not looked at: every pattern is tried on
+ * it, and a hostile trace may hold many that are as long as strings can be. */
+#define SPAN_MAX_BYTES 1024
+
+static struct kp_span cut(struct kp_span span)
+{
+	if (kp_span_length(span) > SPAN_MAX_BYTES)
+		span.end = span.begin + SPAN_MAX_BYTES;
+	return span;
+}
 
 /* What rules ask about a kernel. */
 struct subject {
@@ -118,7 +128,7 @@ static enum kp_status find_identifiers(struct subject *subject, struct kp_span t
 			at++;
 		if (at > begin && is_letter(*begin) && subject->identifier_count < IDENTIFIERS_MAX)
 			subject->identifiers[subject->identifier_count++] =
-				(struct kp_span){begin, at};
+				cut((struct kp_span){begin, at});
 	}
 	return KP_OK;
 }
@@ -135,10 +145,11 @@ static enum kp_status describe(struct subject *subject, const char *full)
 	if (memchr(subject->name.begin, '<', kp_span_length(subject->name)) ||
 	    memchr(subject->name.begin, '(', kp_span_length(subject->name)))
 		subject->name.end = subject->name.begin;
+	subject->name = cut(subject->name);
 	split_words(subject);
 	while (!last && kp_signature_component(&function, &component, &last)) {
 		if (component.name.begin < subject->name.begin && subject->scope_count < SCOPES_MAX)
-			subject->scopes[subject->scope_count++] = component.name;
+			subject->scopes[subject->scope_count++] = cut(component.name);
 		if (component.args.begin && find_identifiers(subject, component.args) != KP_OK)
 			return KP_NO_MEMORY;
 	}

@@ -145,11 +145,11 @@ static void say_wall(struct kp_plan_sentences *sentences, const struct kp_report
 	    (double)report->span_ns / 1e6, report->gpu_count, report->gpu_count == 1 ? "" : "s",
 	    busy_pct);
 	if (windows->any && windows->whole_ns > 0)
-		say(sentences,
-		    "%.2g %% of the run was looked at, in %" PRIu64
-		    " window%s: these stand for the rest of it.",
+		say(sentences, "%.3g %% of the run was looked at, in %" PRIu64 " window%s: %s.",
 		    100 * windows->inside_ns / windows->whole_ns, windows->count,
-		    windows->count == 1 ? "" : "s");
+		    windows->count == 1 ? "" : "s",
+		    windows->sampled ? "these stand for the rest of it"
+				     : "only these count, and nothing is said of the rest");
 	if (report->gpu_count > 1)
 		say(sentences, "Shares are averages over the GPUs: where they wait for each other, "
 			       "the slowest decides.");

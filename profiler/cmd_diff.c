@@ -1,5 +1,6 @@
 /* kprof diff: what changed from some runs to others, with a verdict. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyzers/diff.h"
 #include "profiler/commands.h"
@@ -64,9 +65,11 @@ static bool read_runs(struct work *work)
 static bool compare(struct work *work, size_t base_count, size_t first, size_t count)
 {
 	const struct kp_run *const *runs = (const struct kp_run *const *)work->runs;
+	const char *named = work->settings->iterations;
 	const struct kp_diff_options options = {
 		.margin_pct = work->settings->margin_pct,
 		.allow_not_comparable = work->settings->allow_not_comparable,
+		.range = named && strcmp(named, "auto") != 0 ? named : NULL,
 	};
 	struct kp_diff **out = &work->diffs[work->diff_count];
 	enum kp_status status = kp_diff_build(runs, base_count, runs + first, count, &options, out);
@@ -200,7 +203,8 @@ static const struct kp_option diff_output_options[] = {
 	 .help = "The format. Without this option it follows the extension of the output file, "
 		 "else it is text."},
 	{.name = "output", .letter = 'o', .type = KP_OPTION_FILE, .offset = AT(output),
-	 .argument = "FILE", .help = "Write to FILE instead of the standard output."},
+	 .argument = "FILE",
+	 .help = "Write to FILE instead of the standard output, which - stands for."},
 	{.name = "names", .type = KP_OPTION_CHOICE, .offset = AT(names), .choices = diff_names,
 	 .help = "Kernel names in text: short (the default), full (demangled) or mangled."},
 	{.name = "top", .letter = 'n', .type = KP_OPTION_COUNT, .offset = AT(top), .argument = "N",

@@ -355,17 +355,19 @@ static size_t taken(const struct layout *layout)
 	return sum;
 }
 
-/* What the names need; MIN_NAME if that is more. */
+/* What the names need; MIN_NAME if that is more, but never less than their title. */
 static size_t least_name_width(const struct kp_table *table)
 {
-	size_t least = strlen(table->name_title);
+	size_t title = strlen(table->name_title), least = title;
 
 	for (size_t k = 0; k < table->row_count && least < MIN_NAME; k++) {
 		const struct kp_table_row *row = &table->rows[k];
 		size_t needed = row->name ? kp_text_columns(row->name) + 2 * row->depth : MIN_NAME;
 		least = needed > least ? needed : least;
 	}
-	return least < MIN_NAME ? least : MIN_NAME;
+	if (least > MIN_NAME)
+		least = MIN_NAME;
+	return least > title ? least : title;
 }
 
 static void leave_out(struct layout *layout, size_t width, char *left_out, size_t size)

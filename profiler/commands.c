@@ -201,7 +201,7 @@ static const struct kp_option report_options[] = {
 		 "is a picture of the roofline."},
 	{.name = "output", .letter = 'o', .type = KP_OPTION_FILE, .offset = AT(output),
 	 .argument = "FILE",
-	 .help = "Write to FILE instead of the standard output."},
+	 .help = "Write to FILE instead of the standard output, which - stands for."},
 	{0},
 };
 static const struct kp_option info_options[] = {
@@ -211,7 +211,7 @@ static const struct kp_option info_options[] = {
 		 "else it is text."},
 	{.name = "output", .letter = 'o', .type = KP_OPTION_FILE, .offset = AT(output),
 	 .argument = "FILE",
-	 .help = "Write to FILE instead of the standard output."},
+	 .help = "Write to FILE instead of the standard output, which - stands for."},
 	{0},
 };
 static const struct kp_option bench_options[] = {
@@ -225,7 +225,7 @@ static const struct kp_option bench_options[] = {
 		 "else it is text."},
 	{.name = "output", .letter = 'o', .type = KP_OPTION_FILE, .offset = AT(output),
 	 .argument = "FILE",
-	 .help = "Write to FILE instead of the standard output."},
+	 .help = "Write to FILE instead of the standard output, which - stands for."},
 	{0},
 };
 static const struct kp_option manual_options[] = {

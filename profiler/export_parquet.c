@@ -72,6 +72,7 @@ static void put_page(struct parquet *parquet, struct kp_parquet_chunk *chunk, bo
 					      (uint32_t)values, encoding};
 	kp_buffer_clear(head);
 	kp_parquet_put_page(head, &about);
+	parquet->failed |= head->failed;
 	*(dictionary ? &chunk->dictionary_at : &chunk->data_at) = kp_out_at(&parquet->job->out);
 	chunk->raw_bytes += head->length + page->length;
 	chunk->compressed_bytes += head->length + size;
@@ -228,13 +229,15 @@ static enum kp_status put_group(struct parquet *parquet)
 			put_fixed(parquet, i < KP_EXPORT_HEAD_COUNT ? i : i - KP_EXPORT_OWN_COUNT,
 				  chunk);
 	}
+	if (parquet->failed)
+		return KP_NO_MEMORY;
 	kp_parquet_put_group(&parquet->groups, parquet->chunks, COLUMNS, parquet->rows);
 	for (size_t i = 0; i < parquet->slot_count; i++)
 		parquet->slot_of[parquet->templates[i]] = 0;
 	parquet->group_count++;
 	parquet->all_rows += parquet->rows;
 	parquet->rows = parquet->slot_count = 0;
-	return parquet->failed || parquet->groups.failed ? KP_NO_MEMORY : KP_OK;
+	return parquet->groups.failed ? KP_NO_MEMORY : KP_OK;
 }
 
 static enum kp_status take(void *context, const struct kp_export_event *list, size_t count)

@@ -59,6 +59,7 @@ struct perfetto {
 	uint8_t *known; /* by template: its name, or its counter's track, has been written */
 	size_t known_capacity;
 	uint64_t last_ns;
+	bool failed; /* memory was short for some packet */
 };
 
 /* Ends the packet under construction. */
@@ -72,6 +73,7 @@ static void put_packet(struct perfetto *perfetto)
 	kp_buffer_put_varint(head, packet->length);
 	kp_out_put(&perfetto->job->out, head->bytes, head->length);
 	kp_out_put(&perfetto->job->out, packet->bytes, packet->length);
+	perfetto->failed |= packet->failed || head->failed;
 	kp_buffer_clear(packet);
 }
 
@@ -322,7 +324,7 @@ static enum kp_status take(void *context, const struct kp_export_event *list, si
 		else
 			status = put_slice(perfetto, event, template, known);
 	}
-	if (perfetto->packet.failed || perfetto->part.failed || perfetto->head.failed)
+	if (perfetto->failed)
 		return KP_NO_MEMORY;
 	return status == KP_OK ? kp_export_status(perfetto->job) : status;
 }
@@ -357,6 +359,8 @@ enum kp_status kp_export_perfetto(struct kp_export *job)
 	status = kp_export_events_each(job->events, take, &perfetto);
 	if (status == KP_OK)
 		put_left_out(&perfetto);
+	if (status == KP_OK && perfetto.failed)
+		status = KP_NO_MEMORY;
 	kp_lanes_of_fini(&perfetto.lanes);
 	kp_buffer_fini(&perfetto.packet);
 	kp_buffer_fini(&perfetto.part);

@@ -178,10 +178,11 @@ static void put_lane(struct speedscope *speedscope, const struct slice *slices, 
 	kp_out_print(out, "],\"endValue\":%" PRIu64 "}", at_ns);
 }
 
-static void put_frames(struct speedscope *speedscope)
+static enum kp_status put_frames(struct speedscope *speedscope)
 {
 	struct kp_out *out = &speedscope->job->out;
 	struct kp_buffer name = {0};
+	bool failed = false;
 
 	kp_out_text(out, "],\n\"shared\":{\"frames\":[");
 	for (uint32_t i = 0; i < speedscope->frames.count; i++) {
@@ -193,10 +194,12 @@ static void put_frames(struct speedscope *speedscope)
 		kp_buffer_put(&name, "", 1);
 		kp_out_text(out, i ? ",\n{\"name\":" : "\n{\"name\":");
 		kp_out_json(out, name.failed ? "" : (const char *)name.bytes);
+		failed |= name.failed;
 		kp_out_text(out, "}");
 	}
 	kp_out_text(out, "]}}\n");
 	kp_buffer_fini(&name);
+	return failed ? KP_NO_MEMORY : KP_OK;
 }
 
 static enum kp_status put_document(struct speedscope *speedscope)
@@ -223,8 +226,7 @@ static enum kp_status put_document(struct speedscope *speedscope)
 		}
 		put_lane(speedscope, speedscope->slices + i, next - i);
 	}
-	put_frames(speedscope);
-	return status;
+	return status == KP_OK ? put_frames(speedscope) : status;
 }
 
 enum kp_status kp_export_speedscope(struct kp_export *job)

@@ -56,6 +56,10 @@ bool kp_gating_open(const struct kp_settings *settings, enum kp_gate_scope scope
 	}
 	if (!settings->fail_on.count)
 		return true;
+	if (settings->junit && settings->output && strcmp(settings->junit, settings->output) == 0) {
+		kp_fail("--junit and --output name the same file: %s", settings->junit);
+		return false;
+	}
 	if (settings->junit && !kp_output_check(settings->junit))
 		return false;
 	if (!kp_rules_open(settings, &operators))

@@ -33,7 +33,7 @@ enum kp_status kp_markdown_code(FILE *file, const char *name, size_t columns)
 		return KP_NO_MEMORY;
 	kp_text_visible(shown, sizeof shown, name, strlen(name));
 	kp_text_fit(memory, shown, columns);
-	if (fclose(memory) != 0) {
+	if (fclose(memory) != 0 || !fitted) {
 		free(fitted);
 		return KP_NO_MEMORY;
 	}

@@ -24,11 +24,18 @@ bool kp_output_is_trace(const char *path)
 	return is_trace;
 }
 
+static bool is_standard(const char *path)
+{
+	return !path || strcmp(path, "-") == 0;
+}
+
 bool kp_output_check(const char *path)
 {
 	char folder[PATH_MAX];
 	struct stat facts;
 
+	if (is_standard(path))
+		return true;
 	if (stat(path, &facts) == 0) {
 		if (kp_output_is_trace(path)) {
 			kp_fail("%s is a trace; kprof does not replace it by a report", path);
@@ -49,9 +56,9 @@ bool kp_output_check(const char *path)
 
 bool kp_output_open(struct kp_output *output, const char *path)
 {
-	output->path = path;
+	output->path = is_standard(path) ? NULL : path;
 	output->file = stdout;
-	if (!path)
+	if (is_standard(path))
 		return true;
 	if (kp_output_is_trace(path)) {
 		kp_fail("%s is a trace; kprof does not replace it by a report", path);

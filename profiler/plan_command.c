@@ -94,7 +94,7 @@ static const struct kp_option output_options[] = {
 		 "else it is text."},
 	{.name = "output", .letter = 'o', .type = KP_OPTION_FILE, .offset = AT(output),
 	 .argument = "FILE",
-	 .help = "Write to FILE instead of the standard output."},
+	 .help = "Write to FILE instead of the standard output, which - stands for."},
 	{.name = "help", .letter = 'h', .type = KP_OPTION_FLAG, .offset = AT(help),
 	 .help = "Print this help and exit."},
 	{0},

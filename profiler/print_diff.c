@@ -99,6 +99,17 @@ static void print_verdict(const struct printing *printing)
 	}
 }
 
+/* Launches in a unit: whole in runs, and mostly in iterations. */
+static struct kp_human launches(double value)
+{
+	struct kp_human out;
+
+	if (value >= 1000)
+		return kp_human_count((uint64_t)llround(value));
+	snprintf(out.text, sizeof out.text, "%.4g", value);
+	return out;
+}
+
 static void print_units(const struct printing *printing)
 {
 	const struct kp_diff_total *base = &printing->diff->totals[0];
@@ -106,12 +117,12 @@ static void print_units(const struct printing *printing)
 	bool steps = printing->diff->unit == KP_UNIT_STEP;
 
 	kp_print_line(printing->file, printing->view, KP_STYLE_PLAIN, steps ? "Iterations" : "Runs",
-		      "%" PRIu64 " and %" PRIu64 "; typically %s and %s; launches in each %.4g and "
-		      "%.4g",
+		      "%" PRIu64 " and %" PRIu64
+		      "; typically %s and %s; launches in each %s and %s",
 		      base->units, fresh->units,
 		      kp_human_duration(printing->diff->effect.typical_ns[0], DIGITS).text,
 		      kp_human_duration(printing->diff->effect.typical_ns[1], DIGITS).text,
-		      base->calls, fresh->calls);
+		      launches(base->calls).text, launches(fresh->calls).text);
 	for (size_t i = 0; i < printing->diff->note_count; i++) {
 		char text[512];
 
@@ -136,8 +147,15 @@ static struct kp_human points(int64_t ps, int64_t whole_ps)
 {
 	struct kp_human out = {"-"};
 
-	if (whole_ps > 0)
-		snprintf(out.text, sizeof out.text, "%+.2f%%", 100 * (double)ps / (double)whole_ps);
+	if (whole_ps > 0) {
+		double pct = 100 * (double)ps / (double)whole_ps, size = fabs(pct);
+
+		snprintf(out.text, sizeof out.text, "%+.*f%%",
+			 size < 99.995   ? 2
+			 : size < 999.95 ? 1
+					 : 0,
+			 pct);
+	}
 	return out;
 }
 
@@ -146,20 +164,32 @@ static struct kp_human time_of(const struct kp_diff_side *side)
 	return kp_human_duration((double)(side->time_ps > 0 ? side->time_ps : 0) / 1000, DIGITS);
 }
 
-/* "96", or "96→80". */
-static struct kp_human pair(double base, double fresh, const char *format_one)
+/* "96", "95.5", "66177" or "209k": short; "-": not known. */
+static struct kp_human number(double value)
 {
-	struct kp_human out = {""};
-	char left[16] = "-", right[16] = "-";
+	static const char *const units[] = {"", "k", "M", "G", "T", "P", "E"};
+	struct kp_human out = {"-"};
+	size_t unit = 0;
 
-	if (!isnan(base))
-		snprintf(left, sizeof left, format_one, base);
-	if (!isnan(fresh))
-		snprintf(right, sizeof right, format_one, fresh);
-	if (strcmp(left, right) == 0)
-		snprintf(out.text, sizeof out.text, "%s", left);
-	else
-		snprintf(out.text, sizeof out.text, "%s→%s", left, right);
+	if (isnan(value))
+		return out;
+	if (value < 99999.5) {
+		snprintf(out.text, sizeof out.text, value < 1000 ? "%.4g" : "%.0f", value);
+		return out;
+	}
+	for (; value >= 999.5 && unit + 1 < sizeof units / sizeof *units; unit++)
+		value /= 1000;
+	snprintf(out.text, sizeof out.text, "%.3g%s", value, units[unit]);
+	return out;
+}
+
+/* "96", or "96→80". */
+static struct kp_human pair(double base, double fresh)
+{
+	struct kp_human out = number(base), right = number(fresh), left = out;
+
+	if (strcmp(left.text, right.text) != 0)
+		snprintf(out.text, sizeof out.text, "%.14s→%.14s", left.text, right.text);
 	return out;
 }
 
@@ -173,10 +203,10 @@ static void print_numbers(const struct printing *printing, const struct kp_diff_
 	kp_print_cell(file, points(change_ps, printing->diff->totals[0].length_ps), POINTS_WIDTH);
 	kp_print_cell(file, time_of(&sides[0]), TIME_WIDTH);
 	kp_print_cell(file, time_of(&sides[1]), TIME_WIDTH);
-	kp_print_cell(file, kernels ? pair(sides[0].calls, sides[1].calls, "%.4g") : none,
-		      CALLS_WIDTH);
+	kp_print_cell(file, kernels ? pair(sides[0].calls, sides[1].calls) : none, CALLS_WIDTH);
 	if (printing->rates)
-		kp_print_cell(file, kernels ? pair(sides[0].gbps, sides[1].gbps, "%.0f") : none,
+		kp_print_cell(file,
+			      kernels ? pair(round(sides[0].gbps), round(sides[1].gbps)) : none,
 			      RATE_WIDTH);
 }
 

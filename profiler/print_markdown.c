@@ -33,7 +33,7 @@ static enum kp_status block(FILE *file, const char *heading, const struct kp_rep
 	plain.colors = false;
 	plain.width = WIDTH;
 	print(memory, report, &plain);
-	if (fclose(memory) != 0) {
+	if (fclose(memory) != 0 || !lines) {
 		free(lines);
 		return KP_NO_MEMORY;
 	}
@@ -67,11 +67,14 @@ static void print_titles(FILE *file, const struct kp_report *report, const char 
 static void print_traffic(FILE *file, const struct kp_row_traffic *traffic)
 {
 	if (isfinite(traffic->gbps))
-		fprintf(file, " %s%.0f | %.1f%% |",
-			traffic->source == KP_TRAFFIC_ESTIMATED ? "~" : "", traffic->gbps,
-			isfinite(traffic->peak_pct) ? traffic->peak_pct : 0.0);
+		fprintf(file, " %s%.0f |", traffic->source == KP_TRAFFIC_ESTIMATED ? "~" : "",
+			traffic->gbps);
 	else
-		fputs(" - | - |", file);
+		fputs(" - |", file);
+	if (isfinite(traffic->gbps) && isfinite(traffic->peak_pct))
+		fprintf(file, " %.1f%% |", traffic->peak_pct);
+	else
+		fputs(" - |", file);
 	fprintf(file, " %s |", kp_bound_name(traffic->bound));
 	if (isfinite(traffic->headroom))
 		fprintf(file, " %.2fx |", traffic->headroom);
@@ -187,7 +190,7 @@ static void print_assumptions(FILE *file, const struct kp_report *report)
 	fputs("- Share of wall time, alone: of the span, in which nothing else ran on the GPU. At "
 	      "no cost at all, this much is saved.\n",
 	      file);
-	if (report->windows.scaled)
+	if (report->windows.any)
 		fputs("- All figures are of what was recorded, in windows.\n", file);
 	if (report->traffic.any)
 		fputs("- GB/s: measured by hardware counters; ~ estimated over many launches. "

@@ -118,10 +118,14 @@ void kp_plan_print_text(FILE *file, const struct kp_plan_view *view)
 	for (size_t i = 0; i < plan->card_count; i++)
 		print_card(file, view, &plan->cards[i]);
 	if (plan->card_count == 0) {
-		fprintf(file,
-			"\nNo operator takes more than %g%% of kernel time; name one with "
-			"--target, or lower --threshold.\n",
-			view->report->options.threshold_pct);
+		char text[160];
+
+		snprintf(text, sizeof text,
+			 "No operator takes more than %g%% of kernel time; name one with "
+			 "--target, or lower --threshold.",
+			 view->report->options.threshold_pct);
+		fputc('\n', file);
+		print_sentence(file, view, "", text);
 	}
 	if (together > 0) {
 		fprintf(file, "\nTogether, the %zu operators that have a goal\n",

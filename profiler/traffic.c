@@ -222,6 +222,7 @@ void kp_traffic_describe(char *out, size_t size, const struct kp_gpu_traffic *tr
 	if (traffic->interval_ns)
 		snprintf(interval, sizeof interval, " of %s",
 			 kp_human_duration((double)traffic->interval_ns, 2).text);
+	double left = sampled - attributed - background;
 	int length = snprintf(out, size, "%s read, %s written in %s samples%s",
 			      bytes_of(read->sampled).text, bytes_of(write->sampled).text,
 			      kp_human_count(traffic->samples).text, interval);
@@ -229,7 +230,7 @@ void kp_traffic_describe(char *out, size_t size, const struct kp_gpu_traffic *tr
 		length += snprintf(out + length, size - (size_t)length,
 				   "; attributed %.1f%%, background %.1f%%, unattributed %.1f%%",
 				   100 * attributed / sampled, 100 * background / sampled,
-				   100 * (sampled - attributed - background) / sampled + 0.0);
+				   fabs(left) < 0.0005 * sampled ? 0.0 : 100 * left / sampled);
 	if (traffic->cut && length > 0 && (size_t)length < size)
 		snprintf(out + length, size - (size_t)length,
 			 "; only the first of launches and samples, which were too many");

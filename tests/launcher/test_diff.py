@@ -117,13 +117,36 @@ class Diff(Comparing):
         self.assertEqual(comparison["verdict"], "slower")
         self.assertEqual(comparison["new"]["units"], 511)  # one is warm-up
 
+    def test_a_range_that_is_not_there_is_an_obstacle(self):
+        comparison = self.one("--iterations", "tokn", GRAPH, GRAPH)
+        self.assertEqual((comparison["verdict"], comparison["unit"]), ("not comparable", "run"))
+        self.assertEqual([o["reason"] for o in comparison["obstacles"]], ["no_such_range"])
+
+    def test_a_recording_counts_once_a_side(self):
+        other = self.stretch(GRAPH, 3, NORM, 2)
+        reasons = [o["reason"] for o in self.one(GRAPH, other, "--", GRAPH, GRAPH)["obstacles"]]
+        self.assertEqual(reasons, ["repeated_runs"])
+        self.assertEqual(self.one(GRAPH, other, "--", GRAPH, other)["obstacles"], [])
+
+    def test_windows_without_iterations(self):
+        """Such a trace is the same as itself all the same."""
+        trace = os.path.join(SOURCE, "tests", "operators", "convnet.kprof")
+        self.assertEqual(self.one(trace, trace)["verdict"], "no difference")
+
+    def test_counts_are_written_out(self):
+        text = self.diff("--iterations", "tokn", EAGER, GRAPH).stdout.decode()
+        self.assertIn("launches in each 26,586 and", text)
+        self.assertIn(" 8385→66177 gemm", text)
+        self.assertNotRegex(text, r"\de\+\d")
+
     def test_yaml_says_the_same(self):
         flat = self.diff("-f", "yaml", EAGER, GRAPH).stdout.decode()
         for group in self.one(EAGER, GRAPH)["moved"]:
             self.assertIn(f"change_ns: {group['change_ns']}", flat)
 
     def test_text_fits(self):
-        for words in ([EAGER, GRAPH], ["--names", "mangled", "--top", "0", EAGER, GRAPH]):
+        for words in ([EAGER, GRAPH], ["--names", "mangled", "--top", "0", EAGER, GRAPH],
+                      ["--iterations", "tokn", "--top", "0", EAGER, GRAPH]):
             for line in self.diff(*words).stdout.decode().splitlines():
                 self.assertLessEqual(len(line), 80, line)
 
@@ -131,6 +154,8 @@ class Diff(Comparing):
         for words, says in ((["one.kprof"], "missing"), ([EAGER, "none.kprof"], "none.kprof"),
                             (["-f", "csv", EAGER, GRAPH], "text, yaml, json"),
                             (["--junit", "x.xml", EAGER, GRAPH], "--fail-on"),
+                            (["--fail-on", "slower", "--junit", "x", "-o", "x", EAGER, GRAPH],
+                             "same file"),
                             (["--fail-on", "slowr > 1%", EAGER, GRAPH], "column 1"),
                             (["--fail-on", "slower > 1", EAGER, GRAPH], "column 11")):
             result = self.diff(*words, status=125)

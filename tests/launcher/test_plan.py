@@ -128,6 +128,13 @@ class Sums(Plan):
         self.assertAlmostEqual(target["tokens_per_s_per_gpu"] / rate, target["speed_up"], places=3)
         self.assertLess(target["cost_per_million_tokens"], now["cost_per_million_tokens"])
 
+    def test_windows_of_a_range_stand_for_nothing_else(self):
+        text = self.plan(os.path.join(SOURCE, "tests", "operators", "convnet.kprof"))
+        flat = " ".join(text.split())
+        self.assertIn("100 % of the run was looked at, in 1 window: only these count, and nothing "
+                      "is said of the rest.", flat)
+        self.assertLessEqual(max(len(line) for line in text.splitlines()), 80)
+
     def test_limit_is_unknown_without_counters(self):
         card = self.plan_json(DECODE)["cards"][0]
         self.assertEqual((card["limit_source"], card["limit_speed_up"], card["speed_up_at_most"]),

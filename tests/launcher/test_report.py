@@ -191,6 +191,11 @@ class Text(Case):
                 self.assertLessEqual(longest, max(80, int(columns)), text)
                 self.assertIn("…", text)
 
+    def test_the_title_of_the_names_has_room(self):
+        text = self.report("--shares", "--by", "variant", self.make_trace("a", UNTIMED="1"))
+        self.assertRegex(text, "(?m) Operator/Variant/Kernel$")
+        self.assertLessEqual(max(len(line) for line in text.splitlines()), 80)
+
     def test_what_has_no_room_is_named(self):
         trace = self.make_trace("a", "b")
         text = self.report("--shares", "--by", "kernel", trace)
@@ -324,6 +329,16 @@ class Files(Case):
                                     env=environment(), timeout=60)
         self.assertEqual(result.returncode, 125)
         self.assertIn(b"No space left", result.stderr)
+
+    def test_minus_is_the_standard_output(self):
+        trace = self.make_trace("a")
+        plain = self.report(trace)
+        self.assertEqual(self.report("-o", "-", trace), plain)
+        result = self.kprof("report", "--fail-on", "total.calls > 0", "--junit", "-", "-o",
+                            "/dev/null", trace)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn(b"</testsuites>", result.stdout)
+        self.assertNotIn("-", os.listdir(self.folder))
 
     def test_nobody_listens(self):
         trace = self.make_trace(*(f"kernel{i}" for i in range(300)))

@@ -335,6 +335,21 @@ static void match_is(const struct kp_operators *operators, const char *full, con
 	assert_string_equal(operator_of(operators, &label), expected);
 }
 
+/* Every pattern is tried on a name, which in a hostile trace may be as long as strings can be. */
+static void test_operators_look_at_the_beginning_of_long_names(void **state)
+{
+	const struct fixture *fixture = *state;
+	char name[4096];
+
+	memset(name, 'y', sizeof(name));
+	memcpy(name, "gemm_", 5);
+	name[sizeof(name) - 1] = '\0';
+	match_is(fixture->operators, name, "gemm");
+	memset(name, 'y', 5);
+	memcpy(name + sizeof(name) - 6, "_gemm", 5);
+	match_is(fixture->operators, name, "unknown");
+}
+
 /* A name that no demangler reads is no function: its letters say nothing. */
 static void test_operators_do_not_guess_mangled_names(void **state)
 {
@@ -559,6 +574,7 @@ int main(void)
 		cmocka_unit_test(test_operators_label_own),
 		cmocka_unit_test(test_operators_label_misleading),
 		cmocka_unit_test(test_operators_all_have_names_and_rules),
+		cmocka_unit_test(test_operators_look_at_the_beginning_of_long_names),
 		cmocka_unit_test(test_operators_do_not_guess_mangled_names),
 		cmocka_unit_test(test_operators_conditions),
 		cmocka_unit_test(test_operators_bad_rules_name_their_line),
