@@ -41,7 +41,7 @@
 	X(HOST, "host_work", "the host launched nothing")                                          \
 	X(DEVICE, "device_wait", "launched in time, but waiting on the GPU")                       \
 	X(PROCESS, "other_process", "from one process to another")                                 \
-	X(EDGE, "edge", "before a process's first kernel, or behind the last")                \
+	X(EDGE, "edge", "before a process's first kernel, or behind the last")                     \
 	X(UNKNOWN, "unknown", "not known")
 
 enum kp_gap_cause {

@@ -80,6 +80,8 @@ static enum kp_status builder_init(struct kp_builder *builder, struct kp_reader 
 		status = kp_build_fusion_begin(builder);
 	if (status == KP_OK)
 		status = kp_build_ranges_begin(builder);
+	if (status == KP_OK)
+		status = kp_build_ranks_begin(builder);
 	return status == KP_OK ? kp_build_host_begin(builder) : status;
 }
 
@@ -97,6 +99,8 @@ static void builder_fini(struct kp_builder *builder)
 	kp_build_fusion_end(builder);
 	kp_build_timeline_end(builder);
 	kp_build_ranges_end(builder);
+	kp_build_ranks_end(builder);
+	kp_build_overview_end(builder);
 	kp_build_uses_fini(builder);
 	kp_build_windows_end(builder);
 	kp_build_shapes_end(builder);
@@ -166,6 +170,10 @@ enum kp_status kp_report_build(struct kp_reader *reader, const struct kp_report_
 		status = kp_build_timeline_put(&builder);
 	if (status == KP_OK)
 		status = kp_build_ranges_put(&builder);
+	if (status == KP_OK)
+		status = kp_build_ranks_put(&builder);
+	if (status == KP_OK)
+		status = kp_build_overview_put(&builder);
 	if (status == KP_OK)
 		status = kp_build_findings(&builder);
 	if (status == KP_OK) {

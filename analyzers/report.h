@@ -32,11 +32,13 @@
 #include "analyzers/fusion.h"
 #include "analyzers/library_ties.h"
 #include "analyzers/operators.h"
+#include "analyzers/overview.h"
 #include "analyzers/ranges.h"
 #include "analyzers/report_counts.h"
 #include "analyzers/report_host.h"
 #include "analyzers/report_kernels.h"
 #include "analyzers/report_process.h"
+#include "analyzers/report_ranks.h"
 #include "analyzers/report_times.h"
 #include "analyzers/report_traffic.h"
 #include "analyzers/report_windows.h"
@@ -69,6 +71,7 @@ struct kp_report_options {
 	bool ranges;          /* find out what NVTX ranges own; else NULL */
 	bool timeline;        /* compute the timeline and exclusive times; else NULL and 0 */
 	bool step_parts;      /* compute timeline->parts; else NULL */
+	bool overview;        /* compute it; else it is empty */
 	bool process_times;   /* compute busy_ns of the processes; else they are 0 */
 	const struct kp_ceilings_finder *ceilings; /* who knows more of GPUs; NULL: nobody;
 						      the report does not keep it */
@@ -107,6 +110,8 @@ struct kp_report {
 	size_t gpu_count;
 	const struct kp_process_row *processes;
 	size_t process_count;
+	struct kp_report_ranks ranks;
+	struct kp_overview overview;
 	const struct kp_timeline *timeline;    /* NULL: not asked for */
 	uint64_t range_count;                  /* NVTX ranges in the trace */
 	const struct kp_report_ranges *ranges; /* NULL: there are none, or not asked for */

@@ -80,6 +80,9 @@ struct kp_builder {
 	struct kp_build_timeline *timeline; /* NULL: not asked for */
 	struct kp_build_fusion *fusion;     /* the same */
 	struct kp_build_ranges *ranges;     /* NULL: no process has ranges, or not asked for */
+	struct kp_build_ranks *ranks;       /* NULL: there are no several ranks */
+	struct kp_overview_line *overview;  /* by GPU; NULL: not asked for */
+	size_t overview_capacity;
 	uint64_t memop_bytes[KP_MEMOP_KIND_COUNT], memop_calls[KP_MEMOP_KIND_COUNT];
 	struct kp_build_calls *calls;   /* report_calls.c */
 	struct kp_build_shapes *shapes; /* report_shapes.c; NULL: not yet */

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static bool is_communication(const struct kp_builder *builder, uint32_t row)
+bool kp_build_is_communication(const struct kp_builder *builder, uint32_t row)
 {
 	size_t variant = builder->rows[row].label.variant;
 	size_t index = kp_operators_variant(builder->operators, variant).operator_index;
@@ -23,7 +23,7 @@ void kp_build_communication(const struct kp_builder *builder, struct kp_gpu_row 
 			struct kp_gpu_row *gpu = &rows[slots[i].gpu];
 
 			if (slots[i].row_plus_one &&
-			    is_communication(builder, slots[i].row_plus_one - 1))
+			    kp_build_is_communication(builder, slots[i].row_plus_one - 1))
 				gpu->communication_ns =
 					kp_add_saturating(gpu->communication_ns, slots[i].total_ns);
 		}

@@ -2,40 +2,14 @@
 #include "analyzers/report_build.h"
 
 #include <stdlib.h>
-#include <string.h>
 
+#include "analyzers/boots.h"
 #include "trace/vector.h"
 
 /* More GPUs than any trace has: a broken file's further ones share the last row. */
 #define GPUS_MAX 4096
-/* Clock offsets of one start of a host agree to much less than this; those of two do not. */
-#define BOOT_TOLERANCE_NS (60ULL * 1000000000ULL)
 /* Processes of which a process is compared with to find its boot. */
 #define BOOTS_MAX 64
-
-static bool same_text(struct kp_text a, struct kp_text b)
-{
-	return a.length == b.length && (a.length == 0 || memcmp(a.bytes, b.bytes, a.length) == 0);
-}
-
-static bool clock_offset(const struct kp_process *process, uint64_t *offset_ns)
-{
-	const struct kp_clock_info *clock = &process->first_clock;
-
-	*offset_ns = clock->realtime_ns - clock->monotonic_ns;
-	return KP_HAS(clock, CLOCK, realtime_ns) && KP_HAS(clock, CLOCK, monotonic_ns);
-}
-
-static bool same_boot(const struct kp_process *a, const struct kp_process *b)
-{
-	uint64_t a_ns, b_ns;
-
-	if (!same_text(a->info.host, b->info.host))
-		return false;
-	if (!clock_offset(a, &a_ns) || !clock_offset(b, &b_ns))
-		return true;
-	return (a_ns > b_ns ? a_ns - b_ns : b_ns - a_ns) < BOOT_TOLERANCE_NS;
-}
 
 void kp_build_boots(struct kp_builder *builder)
 {
@@ -46,7 +20,7 @@ void kp_build_boots(struct kp_builder *builder)
 	for (size_t i = 0; i < count; i++) {
 		const struct kp_process *process = kp_reader_process(builder->reader, i);
 
-		for (boot = 0; boot < boot_count && !same_boot(boots[boot], process); boot++)
+		for (boot = 0; boot < boot_count && !kp_same_boot(boots[boot], process); boot++)
 			;
 		if (boot == boot_count && boot_count < BOOTS_MAX)
 			boots[boot_count++] = process;

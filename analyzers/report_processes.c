@@ -55,7 +55,7 @@ void kp_build_uses_fini(struct kp_builder *builder)
 static bool was_refused(const struct kp_process *process)
 {
 	return process->info.has && !KP_HAS(&process->info, PROCESS, cupti_version) &&
-	       process->note_count;
+	       !KP_HAS(&process->info, PROCESS, source) && process->note_count;
 }
 
 /* Counts without an end are the launcher's, which appends them when it has seen a process dead. */

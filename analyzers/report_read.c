@@ -50,6 +50,10 @@ static enum kp_status read_timed(struct kp_builder *builder, const struct kp_pro
 	slot->total_ns = kp_add_saturating(slot->total_ns, duration_ns);
 	gpu->row.kernel_ns = kp_add_saturating(gpu->row.kernel_ns, duration_ns);
 	widen_span(&gpu->row, launch->start_ns, launch->end_ns);
+	status = kp_build_overview_launch(builder, slot->gpu, slot->row_plus_one - 1,
+					  launch->start_ns, launch->end_ns);
+	if (status != KP_OK)
+		return status;
 	if (use->sweep)
 		status = kp_sweep_add(use->sweep, launch->start_ns, launch->end_ns, 0);
 	if (status == KP_OK)
@@ -82,6 +86,9 @@ static enum kp_status read_launch(struct kp_builder *builder, const struct kp_pr
 	if (status != KP_OK)
 		return status;
 	status = kp_build_ranges_launch(builder, process, slot->row_plus_one - 1, launch);
+	if (status != KP_OK)
+		return status;
+	status = kp_build_ranks_launch(builder, process, launch);
 	if (status != KP_OK)
 		return status;
 	slot->calls++;

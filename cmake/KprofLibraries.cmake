@@ -1,5 +1,5 @@
 # Libraries from the system, as imported targets: kprof::zstd, kprof::yaml, kprof::cjson, kprof::sqlite,
-# kprof::zlib, kprof::xxhash.
+# kprof::zlib, kprof::yajl, kprof::xxhash.
 # zstd is linked statically where an archive exists, because the collector lives in other programs.
 function(kprof_find_library target header)
   find_path(${target}_INCLUDE ${header} PATH_SUFFIXES ${KPROF_INCLUDE_SUFFIX})
@@ -17,6 +17,7 @@ kprof_find_library(yaml yaml.h yaml)
 kprof_find_library(cjson cjson/cJSON.h cjson)
 kprof_find_library(sqlite sqlite3.h sqlite3)
 kprof_find_library(zlib zlib.h z)
+kprof_find_library(yajl yajl/yajl_parse.h yajl)
 
 find_path(XXHASH_INCLUDE xxhash.h)
 if(NOT XXHASH_INCLUDE)

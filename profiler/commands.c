@@ -19,7 +19,7 @@
 
 #define AT(member) offsetof(struct kp_settings, member)
 #define MANY SIZE_MAX
-#define COMMAND_COUNT 13
+#define COMMAND_COUNT 15
 
 static const char *const by_names[] = {"operator", "kernel", "process", "variant", "range", NULL};
 static const char *const name_names[] = {"short", "full", "mangled", NULL};
@@ -131,7 +131,7 @@ static const struct kp_option ctl_options[] = {
 static const struct kp_option run_options[] = {
 	{.name = "report", .type = KP_OPTION_FILE, .offset = AT(report), .argument = "FILE",
 	 .help = "Write the report to FILE as well, in the format of its extension: .txt, .yaml, "
-		 ".yml, .json, .md, .csv or .svg."},
+		 ".yml, .json, .md, .csv, .svg or .html."},
 	{0},
 };
 static const struct kp_option view_options[] = {
@@ -198,7 +198,8 @@ static const struct kp_option report_options[] = {
 	 .choices = kp_format_names,
 	 .help = "The format of the report. Without this option it follows the extension of the "
 		 "output file, else it is text. markdown is for a ticket; svg "
-		 "is a picture of the roofline."},
+		 "is a picture of the roofline; html is one file for a browser that needs no other "
+		 "(docs/html.md)."},
 	{.name = "output", .letter = 'o', .type = KP_OPTION_FILE, .offset = AT(output),
 	 .argument = "FILE",
 	 .help = "Write to FILE instead of the standard output, which - stands for."},
@@ -370,7 +371,7 @@ static const struct kp_example report_examples[] = {
 };
 static const struct kp_command report_command = {
 	.name = "report", .page = "kprof-report", .operands = "FILE...",
-	.summary = "rank a trace as text, YAML, JSON or CSV",
+	.summary = "rank a trace as text, HTML, YAML, JSON or CSV",
 	.description = report_description, .examples = report_examples, .statuses = report_statuses,
 	.environment = text_environment, .least = 1, .most = MANY,
 	.groups = (const struct kp_option_group *const[]){&report_group, &view_group,
@@ -513,8 +514,8 @@ static const struct kp_command version_command = {
 
 const struct kp_command *const kp_commands[COMMAND_COUNT + 1] = {
 	&run_command, &record_command, &report_command, &kp_diff_command, &kp_plan_command,
-	&kp_tui_command,
-	&info_command, &kp_export_command, &ctl_command, &bench_command, &doctor_command,
+	&kp_tui_command, &info_command, &kp_export_command, &kp_import_command,
+	&kp_merge_command, &ctl_command, &bench_command, &doctor_command,
 	&help_command, &version_command, NULL,
 };
 // clang-format on

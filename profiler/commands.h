@@ -15,6 +15,8 @@ extern const struct kp_command kp_tui_command;
 extern const struct kp_command kp_export_command;
 /* cmd_diff.c: its row, likewise. */
 extern const struct kp_command kp_diff_command;
+/* import_command.c: the same. */
+extern const struct kp_command kp_import_command, kp_merge_command;
 
 /* The command of this name; NULL: there is none. */
 const struct kp_command *kp_commands_find(const char *name);
@@ -29,6 +31,8 @@ int kp_cmd_record(const struct kp_settings *settings);
 int kp_cmd_report(const struct kp_settings *settings);
 int kp_cmd_info(const struct kp_settings *settings);
 int kp_cmd_export(const struct kp_settings *settings);
+int kp_cmd_import(const struct kp_settings *settings);
+int kp_cmd_merge(const struct kp_settings *settings);
 int kp_cmd_ctl(const struct kp_settings *settings);
 int kp_cmd_bench(const struct kp_settings *settings);
 int kp_cmd_doctor(const struct kp_settings *settings);

@@ -12,6 +12,7 @@
 #include "profiler/gating.h"
 #include "profiler/print_fusion.h"
 #include "profiler/print_ranges.h"
+#include "profiler/print_ranks.h"
 #include "profiler/shapes.h"
 #include "profiler/traffic.h"
 
@@ -347,6 +348,7 @@ enum kp_status kp_document_report(FILE *file, const struct kp_report *report, en
 	kp_shapes_emit_calls(emit, report);
 	emit_gpus(emit, report);
 	emit_processes(emit, report);
+	kp_document_ranks(emit, report);
 	kp_document_timeline(emit, report);
 	kp_document_fusion(emit, report);
 	kp_document_ranges(emit, report);

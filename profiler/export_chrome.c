@@ -35,7 +35,9 @@ struct chrome {
 	struct part *parts;
 	size_t part_capacity;
 	uint64_t *pids; /* by process */
-	bool any;       /* an event was written */
+	bool *named;    /* by number of a kernel's mangled name: it was said */
+	size_t named_capacity;
+	bool any; /* an event was written */
 };
 
 /* The columns that a slice shows among its arguments, as far as the template has them. */
@@ -43,7 +45,8 @@ static const uint8_t shown[] = {
 	KP_EXPORT_COLUMN_OPERATOR,      KP_EXPORT_COLUMN_DOMAIN,         KP_EXPORT_COLUMN_GRID_X,
 	KP_EXPORT_COLUMN_GRID_Y,        KP_EXPORT_COLUMN_GRID_Z,         KP_EXPORT_COLUMN_BLOCK_X,
 	KP_EXPORT_COLUMN_BLOCK_Y,       KP_EXPORT_COLUMN_BLOCK_Z,        KP_EXPORT_COLUMN_REGISTERS,
-	KP_EXPORT_COLUMN_STATIC_SHARED, KP_EXPORT_COLUMN_DYNAMIC_SHARED, KP_EXPORT_COLUMN_STREAM,
+	KP_EXPORT_COLUMN_STATIC_SHARED, KP_EXPORT_COLUMN_DYNAMIC_SHARED, KP_EXPORT_COLUMN_DEVICE,
+	KP_EXPORT_COLUMN_CONTEXT,       KP_EXPORT_COLUMN_STREAM,
 };
 
 static void render_args(struct chrome *chrome, const struct kp_export_template *template)
@@ -108,6 +111,33 @@ static void put_metadata(struct chrome *chrome, const char *what, uint64_t pid, 
 		     what, pid, tid);
 	kp_out_json(out, name);
 	kp_out_text(out, "}}");
+}
+
+/* The name that the driver has for a kernel, once, for kprof import: viewers pass it over. */
+static enum kp_status say_name(struct chrome *chrome, const struct kp_export_template *template)
+{
+	struct kp_export_events *events = chrome->job->events;
+	struct kp_out *out = &chrome->job->out;
+	uint64_t number = template->cells[KP_EXPORT_COLUMN_MANGLED_NAME];
+
+	if (template->kind != KP_EXPORT_KERNEL)
+		return KP_OK;
+	if (!kp_vector_reserve((void **)&chrome->named, number + 1, &chrome->named_capacity,
+			       sizeof *chrome->named))
+		return KP_NO_MEMORY;
+	if (chrome->named[number])
+		return KP_OK;
+	chrome->named[number] = true;
+	begin_event(chrome);
+	kp_out_print(out,
+		     "{\"ph\":\"M\",\"name\":\"kprof_kernel\",\"pid\":%" PRIu64
+		     ",\"tid\":0,\"args\":{\"name\":",
+		     chrome->pids[template->process->index]);
+	kp_out_json(out, kp_export_text_of(events, template, KP_EXPORT_COLUMN_NAME));
+	kp_out_text(out, ",\"mangled_name\":");
+	kp_out_json(out, kp_export_text_of(events, template, KP_EXPORT_COLUMN_MANGLED_NAME));
+	kp_out_text(out, "}}");
+	return KP_OK;
 }
 
 /* A lane that is new gets its name and its place. */
@@ -234,8 +264,11 @@ static enum kp_status take(void *context, const struct kp_export_event *list, si
 				       &chrome->part_capacity, sizeof *chrome->parts))
 			return KP_NO_MEMORY;
 		struct part *part = &chrome->parts[event->template];
-		if (part->args_bytes == 0)
-			status = render(chrome, template, part);
+		if (part->args_bytes == 0) {
+			status = say_name(chrome, template);
+			if (status == KP_OK)
+				status = render(chrome, template, part);
+		}
 		if (status == KP_OK)
 			status = put_slice(chrome, event, template, part);
 	}
@@ -326,7 +359,8 @@ enum kp_status kp_export_chrome(struct kp_export *job)
 	struct chrome chrome = {.job = job};
 	enum kp_status status;
 
-	kp_out_text(&job->out, "{\"traceEvents\":[");
+	kp_out_text(&job->out,
+		    "{\"otherData\":{\"producer\":\"kprof " KPROF_VERSION "\"},\"traceEvents\":[");
 	status = number_processes(&chrome);
 	if (status == KP_OK)
 		status = kp_export_events_each(job->events, take, &chrome);
@@ -336,6 +370,7 @@ enum kp_status kp_export_chrome(struct kp_export *job)
 	kp_export_totals_fini(&chrome.totals);
 	kp_buffer_fini(&chrome.pool);
 	free(chrome.parts);
+	free(chrome.named);
 	free(chrome.pids);
 	return status;
 }

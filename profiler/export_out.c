@@ -99,6 +99,50 @@ bool kp_out_open(struct kp_out *out, const char *path, bool binary, bool patched
 	return opened;
 }
 
+/* What is there is replaced if it is a trace, or empty. */
+static bool open_trace(struct kp_out *out, const char *path)
+{
+	struct stat facts;
+
+	if (stat(path, &facts) != 0)
+		return open_regular(out, path);
+	if (S_ISDIR(facts.st_mode))
+		return refuse(out, strerror(EISDIR));
+	if (!S_ISREG(facts.st_mode)) {
+		out->fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+		return out->fd >= 0 || refuse(out, strerror(errno));
+	}
+	if (facts.st_size > 0 && !kp_output_is_trace(path))
+		return refuse(out, "it is there, and no trace; kprof does not replace it");
+	return open_regular(out, path);
+}
+
+bool kp_out_open_trace(struct kp_out *out, const char *path)
+{
+	bool standard = strcmp(path, "-") == 0, opened;
+
+	*out = (struct kp_out){.fd = -1, .name = standard ? "the standard output" : path};
+	if (standard)
+		opened = (out->fd = dup(STDOUT_FILENO)) >= 0 || refuse(out, strerror(errno));
+	else
+		opened = open_trace(out, path);
+	if (opened && isatty(out->fd))
+		opened = refuse(out, "a trace is not for a terminal; name a file with -o FILE");
+	if (!opened)
+		kp_out_abandon(out);
+	return opened;
+}
+
+char *kp_out_folder(const struct kp_out *out)
+{
+	const char *temporary = getenv("TMPDIR");
+	char folder[PATH_MAX];
+
+	if (out->path)
+		return strdup(folder_of(out->path, folder));
+	return strdup(temporary && *temporary ? temporary : "/tmp");
+}
+
 void kp_out_flush(struct kp_out *out)
 {
 	size_t done = 0;

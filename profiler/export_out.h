@@ -34,6 +34,13 @@ struct kp_out {
  * regular files. Says what is wrong and returns false.
  */
 bool kp_out_open(struct kp_out *out, const char *path, bool binary, bool patched);
+/*
+ * Opens a trace that a kp_writer will write to `fd`; what is said above holds for it. A trace that
+ * is there is replaced in the end, any other file refused.
+ */
+bool kp_out_open_trace(struct kp_out *out, const char *path);
+/* The folder that it will stand in, else that of temporary files; the caller's to free. */
+char *kp_out_folder(const struct kp_out *out);
 /* Ends it. Says what is wrong and returns false if anything could not be written. */
 bool kp_out_commit(struct kp_out *out);
 /* Drops it. */

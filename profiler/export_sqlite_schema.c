@@ -245,6 +245,37 @@ static int put_fact(sqlite3 *database, const struct kp_process *process, const c
 		   process->index, name, (unsigned long long)value);
 }
 
+/* The same as text, where it is known. */
+static int put_words(sqlite3 *database, const struct kp_process *process, const char *name,
+		     bool known, struct kp_text value)
+{
+	bool failed = false;
+	char *words = exact(known, value, &failed);
+	int result = failed ? SQLITE_NOMEM : SQLITE_OK;
+
+	if (words)
+		result = run(database,
+			     "INSERT INTO META_DATA_CAPTURE VALUES ('kprof.process%u.%s', %Q)",
+			     process->index, name, words);
+	free(words);
+	return result;
+}
+
+static int put_who(sqlite3 *database, const struct kp_process *process)
+{
+	const struct kp_process_info *info = &process->info;
+	int result = put_words(database, process, "command", KP_HAS(info, PROCESS, command),
+			       info->command);
+
+	if (result == SQLITE_OK)
+		result = put_words(database, process, "host", KP_HAS(info, PROCESS, host),
+				   info->host);
+	if (result == SQLITE_OK)
+		result = put_words(database, process, "rank", KP_HAS(info, PROCESS, rank),
+				   info->rank);
+	return result;
+}
+
 static int put_counts(sqlite3 *database, const struct kp_process *process)
 {
 	const struct kp_counts *counts = &process->counts;
@@ -276,6 +307,8 @@ static int put_process(sqlite3 *database, const struct kp_process *process)
 	    KP_HAS(clock, CLOCK, monotonic_ns)) /* a time plus this is of the wall clock */
 		result = run(database, "INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (%lld)",
 			     (long long)(clock->realtime_ns - clock->monotonic_ns));
+	if (result == SQLITE_OK)
+		result = put_who(database, process);
 	return result == SQLITE_OK ? put_counts(database, process) : result;
 }
 

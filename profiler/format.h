@@ -10,7 +10,8 @@
 	X(JSON, "json", ".json")                                                                   \
 	X(MARKDOWN, "markdown", ".md .markdown")                                                   \
 	X(CSV, "csv", ".csv")                                                                      \
-	X(SVG, "svg", ".svg")
+	X(SVG, "svg", ".svg")                                                                      \
+	X(HTML, "html", ".html .htm")
 
 enum kp_format {
 #define KP_FORMAT_ROW(NAME, name, extensions) KP_FORMAT_##NAME,
@@ -21,7 +22,7 @@ enum kp_format {
 
 /* The names in the order of the enum, ended by NULL. */
 extern const char *const kp_format_names[KP_FORMAT_COUNT + 1];
-/* All extensions, for messages: ".txt .yaml .yml .json .md .markdown .csv .svg". */
+/* All extensions, for messages: ".txt .yaml .yml .json .md .markdown .csv .svg .html .htm". */
 const char *kp_format_extensions(void);
 
 /* The format that a file name's extension stands for; -1: none. */

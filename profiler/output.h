@@ -14,7 +14,8 @@ struct kp_output {
 	const char *path; /* borrowed; NULL: the standard output */
 };
 
-/* Opens `path`, or the standard output where it is NULL or "-"; says what is wrong and returns false. */
+/* Opens `path`, or the standard output where it is NULL or "-"; says what is wrong and returns
+ * false. */
 bool kp_output_open(struct kp_output *output, const char *path);
 /* Flushes and closes; says what is wrong and returns false if anything could not be written. */
 bool kp_output_close(struct kp_output *output);

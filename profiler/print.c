@@ -53,6 +53,7 @@ struct kp_report_options kp_view_analysis(const struct kp_settings *settings, en
 		.threshold_pct = settings->threshold_pct,
 		.busy_shares = settings->shares || format != KP_FORMAT_TEXT,
 		.timeline = true,
+		.overview = format == KP_FORMAT_HTML,
 		.ranges = true,
 		.findings = {settings->min_gain_pct, settings->silenced},
 		.iterations = range ? settings->iterations : NULL,
@@ -84,6 +85,8 @@ enum kp_status kp_print_report(FILE *file, const struct kp_report *report, enum 
 						 : kp_print_csv(file, report);
 	case KP_FORMAT_SVG:
 		return kp_print_svg(file, report);
+	case KP_FORMAT_HTML:
+		return kp_print_html(file, report, view);
 	case KP_FORMAT_TEXT:
 	case KP_FORMAT_COUNT:
 		break;

@@ -42,6 +42,9 @@ enum kp_status kp_print_markdown(FILE *file, const struct kp_report *report,
 /* The lines of the header, as a block of code. */
 enum kp_status kp_print_markdown_header(FILE *file, const struct kp_report *report,
 					const struct kp_view *view);
+/* One file that needs no other. */
+enum kp_status kp_print_html(FILE *file, const struct kp_report *report,
+			     const struct kp_view *view);
 enum kp_status kp_print_csv(FILE *file, const struct kp_report *report);
 /*
  * When the GPUs ran and waited: in short where that says something, in detail where the view asks

@@ -412,9 +412,33 @@ static void print_damage(FILE *file, const struct kp_report *report, const struc
 			kp_human_count(counts->displaced).text);
 }
 
+/* What kprof import made the trace of. */
+static void print_sources(FILE *file, const struct kp_report *report, const struct kp_view *view)
+{
+	const struct kp_process_info *first = NULL;
+	size_t count = 0;
+	char others[64] = "";
+
+	for (size_t i = 0; i < report->process_count; i++) {
+		const struct kp_process_info *info = &report->processes[i].process->info;
+
+		if (!KP_HAS(info, PROCESS, source))
+			continue;
+		count++;
+		first = first ? first : info;
+	}
+	if (count > 1)
+		snprintf(others, sizeof others, ", and that of %zu more process%s", count - 1,
+			 count == 2 ? "" : "es");
+	if (first)
+		kp_print_line(file, view, KP_STYLE_PLAIN, "Source", "%s%s",
+			      show(first->source).text, others);
+}
+
 void kp_print_header(FILE *file, const struct kp_report *report, const struct kp_view *view)
 {
 	print_command(file, report, view);
+	print_sources(file, report, view);
 	for (size_t i = 0; i < report->gpu_count && i < MAX_GPUS; i++) {
 		print_gpu(file, report, &report->gpus[i], view);
 		print_clocks(file, &report->gpus[i], view);

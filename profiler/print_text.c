@@ -12,6 +12,7 @@
 #include "profiler/print_fusion.h"
 #include "profiler/print_processes.h"
 #include "profiler/print_ranges.h"
+#include "profiler/print_ranks.h"
 #include "profiler/roofline.h"
 #include "profiler/shapes.h"
 #include "profiler/text.h"
@@ -309,6 +310,7 @@ enum kp_status kp_print_text(FILE *file, const struct kp_report *report, const s
 		kp_print_shapes(file, report, view);
 	if (status == KP_OK && report->memop_count > 0)
 		status = print_memops(file, report, view);
+	kp_print_ranks(file, report, view);
 	kp_print_timeline(file, report, view);
 	kp_print_fusion(file, report, view);
 	kp_print_findings(file, report, view);

@@ -23,7 +23,8 @@
 	F(12, TEXT, driver_name)     /* NVIDIA kernel driver release, as in 580.159.04 */          \
 	F(13, U64, process_start_ns) /* when the process itself started, on the trace's clock */   \
 	F(14, TEXT, local_rank)      /* LOCAL_RANK, SLURM_LOCALID, …: the first that is set */   \
-	F(15, U64, untraced) /* kprof cannot see into this program: how many processes ran it */
+	F(15, U64, untraced) /* kprof cannot see into this program: how many processes ran it */   \
+	F(32, TEXT, source)  /* what kprof import made this of; absent: kprof recorded it */
 
 #define KP_DEVICE_FIELDS(F)                                                                        \
 	F(1, U64, device) /* CUDA ordinal in this process */                                       \

@@ -12,7 +12,7 @@
 
 #define DIGITS 3
 
-static const struct kp_rank_row *row_of(const struct kp_tui *tui, const struct kp_item *item)
+static const struct kp_ranked_row *row_of(const struct kp_tui *tui, const struct kp_item *item)
 {
 	return &tui->rank.rows[item->index];
 }
@@ -21,7 +21,7 @@ static const struct kp_rank_row *row_of(const struct kp_tui *tui, const struct k
 #define NUMBER(name, expression)                                                                   \
 	static double name##_number(const struct kp_tui *tui, const struct kp_item *item)          \
 	{                                                                                          \
-		const struct kp_rank_row *row = row_of(tui, item);                                 \
+		const struct kp_ranked_row *row = row_of(tui, item);                               \
                                                                                                    \
 		return (expression);                                                               \
 	}
@@ -85,7 +85,7 @@ static void bound_text(const struct kp_tui *tui, const struct kp_item *item, str
 
 static double gauge_number(const struct kp_tui *tui, const struct kp_item *item)
 {
-	const struct kp_rank_row *row = row_of(tui, item);
+	const struct kp_ranked_row *row = row_of(tui, item);
 	const double *most = tui->rank.most;
 
 	if (tui->gauge == KP_GAUGE_TIME)
@@ -160,7 +160,7 @@ const char *kp_page_operators_name(const struct kp_tui *tui, const struct kp_ite
 
 /* Whether an operator's kernels are shown: as it was set by hand, else those of hot ones; where it
  * is there for its kernels' sake, always. */
-static bool is_open(const struct kp_tui *tui, const struct kp_rank_row *row)
+static bool is_open(const struct kp_tui *tui, const struct kp_ranked_row *row)
 {
 	uint32_t number;
 
@@ -173,7 +173,7 @@ static bool is_open(const struct kp_tui *tui, const struct kp_rank_row *row)
 	return row->marked;
 }
 
-static void set_open(struct kp_tui *tui, const struct kp_rank_row *row, bool open)
+static void set_open(struct kp_tui *tui, const struct kp_ranked_row *row, bool open)
 {
 	uint32_t number;
 
@@ -187,7 +187,7 @@ static void set_open(struct kp_tui *tui, const struct kp_rank_row *row, bool ope
 }
 
 /* Whether a row itself passes: the filter looks at names as the trace has them, too. */
-static bool passes(const struct kp_tui *tui, const struct kp_rank_row *row)
+static bool passes(const struct kp_tui *tui, const struct kp_ranked_row *row)
 {
 	const char *filter = tui->lists[KP_PAGE_OPERATORS].filter;
 
@@ -198,7 +198,7 @@ static bool passes(const struct kp_tui *tui, const struct kp_rank_row *row)
 
 static struct kp_item item_of(const struct kp_tui *tui, size_t number, bool open)
 {
-	const struct kp_rank_row *row = &tui->rank.rows[number];
+	const struct kp_ranked_row *row = &tui->rank.rows[number];
 	bool is_operator = row->operator_row == KP_RANK_NONE;
 
 	return (struct kp_item){
@@ -233,14 +233,14 @@ static enum kp_status add_operators(struct kp_tui *tui)
 /* The kernels of one operator that pass, sorted; all of them where the operator itself does. */
 static enum kp_status add_kernels(struct kp_tui *tui, size_t number)
 {
-	const struct kp_rank_row *row = &tui->rank.rows[number];
+	const struct kp_ranked_row *row = &tui->rank.rows[number];
 	const char *filter = tui->lists[KP_PAGE_OPERATORS].filter;
 	bool all = filter[0] == '\0' || kp_tui_holds(row->name, filter);
 	size_t first = tui->item_count;
 	enum kp_status status = KP_OK;
 
 	for (size_t k = number + 1; k <= number + row->children && status == KP_OK; k++) {
-		const struct kp_rank_row *kernel = &tui->rank.rows[k];
+		const struct kp_ranked_row *kernel = &tui->rank.rows[k];
 		if (all ? kernel->shares.kernel_pct >= tui->least_pct : passes(tui, kernel))
 			status = kp_tui_add(tui, item_of(tui, k, false));
 	}
@@ -343,7 +343,7 @@ void kp_page_operators_select(struct kp_tui *tui, const char *name, size_t kerne
 	if (kp_page_operators_fill(tui) != KP_OK)
 		return;
 	for (size_t i = 0; i < tui->item_count; i++) {
-		const struct kp_rank_row *row = row_of(tui, &tui->items[i]);
+		const struct kp_ranked_row *row = row_of(tui, &tui->items[i]);
 		bool is_operator = row->operator_row == KP_RANK_NONE;
 		if (kernel < tui->report->kernel_count
 			    ? row->kernel == kernel

@@ -4,10 +4,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-static struct kp_rank_row of_operator(const struct kp_report *report,
-				      const struct kp_operator_row *row)
+static struct kp_ranked_row of_operator(const struct kp_report *report,
+					const struct kp_operator_row *row)
 {
-	return (struct kp_rank_row){
+	return (struct kp_ranked_row){
 		.name = row->name,
 		.operator_row = KP_RANK_NONE,
 		.kernel = KP_RANK_NONE,
@@ -21,11 +21,11 @@ static struct kp_rank_row of_operator(const struct kp_report *report,
 	};
 }
 
-static struct kp_rank_row of_kernel(const struct kp_report *report, size_t number)
+static struct kp_ranked_row of_kernel(const struct kp_report *report, size_t number)
 {
 	const struct kp_kernel_row *row = &report->kernels[number];
 
-	return (struct kp_rank_row){
+	return (struct kp_ranked_row){
 		.name = row->shortened,
 		.full = row->full,
 		.kernel = number,
@@ -40,7 +40,7 @@ static struct kp_rank_row of_kernel(const struct kp_report *report, size_t numbe
 
 enum kp_status kp_rank_of_report(struct kp_rank *rank, const struct kp_report *report)
 {
-	struct kp_rank_row *rows =
+	struct kp_ranked_row *rows =
 		calloc(report->operator_count + report->kernel_count + 1, sizeof *rows);
 	size_t count = 0;
 

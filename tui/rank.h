@@ -11,7 +11,7 @@
 
 #define KP_RANK_NONE SIZE_MAX
 
-struct kp_rank_row {
+struct kp_ranked_row {
 	const char *name;    /* printable or not; short */
 	const char *full;    /* of a kernel; NULL: its name is all */
 	size_t operator_row; /* beneath which it is; KP_RANK_NONE: it is an operator */
@@ -27,7 +27,7 @@ struct kp_rank_row {
 
 /* Each operator before its kernels. Names are borrowed from the source. */
 struct kp_rank {
-	struct kp_rank_row *rows;
+	struct kp_ranked_row *rows;
 	size_t count;
 	bool traffic;   /* some have traffic */
 	bool shares;    /* of busy time and span are known */

@@ -10,8 +10,8 @@
 
 /* glibc's own, by the names that it keeps for replacements like this one. */
 extern void *__libc_malloc(size_t size);
-extern void *__libc_calloc(size_t count, size_t size);
-extern void *__libc_realloc(void *old, size_t size);
+extern void *__libc_calloc(size_t nmemb, size_t size);
+extern void *__libc_realloc(void *ptr, size_t size);
 
 #define SEEN __attribute__((visibility("default")))
 
@@ -39,14 +39,14 @@ SEEN void *malloc(size_t size)
 	return refuse() ? NULL : __libc_malloc(size);
 }
 
-SEEN void *calloc(size_t count, size_t size)
+SEEN void *calloc(size_t nmemb, size_t size)
 {
-	return refuse() ? NULL : __libc_calloc(count, size);
+	return refuse() ? NULL : __libc_calloc(nmemb, size);
 }
 
-SEEN void *realloc(void *old, size_t size)
+SEEN void *realloc(void *ptr, size_t size)
 {
-	return refuse() ? NULL : __libc_realloc(old, size);
+	return refuse() ? NULL : __libc_realloc(ptr, size);
 }
 
 __attribute__((destructor)) static void tell(void)

@@ -8,8 +8,8 @@ import unittest
 
 from harness import SOURCE, Case, environment
 
-COMMANDS = ("run", "record", "report", "diff", "plan", "info", "tui", "export", "ctl", "bench",
-            "doctor", "help", "version")
+COMMANDS = ("run", "record", "report", "diff", "plan", "info", "tui", "export", "import", "merge", "ctl",
+            "bench", "doctor", "help", "version")
 
 
 class Help(Case):
