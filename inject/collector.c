@@ -20,6 +20,7 @@
 #include "inject/driver.h"
 #include "inject/enabling.h"
 #include "inject/futex.h"
+#include "inject/hooks_gates.h"
 #include "inject/host.h"
 #include "inject/library.h"
 #include "inject/nvtx.h"
@@ -289,10 +290,12 @@ static void write_windows_note(void)
  */
 static void judge_issued(struct kp_inject *inject)
 {
+	uint64_t uncounted = kp_hooks_graph_uncounted();
 	uint64_t issued = atomic_load(&inject->slot->kernels_issued);
 	uint64_t recorded = collector.counts.kernels_recorded + collector.counts.kernels_filtered;
 
-	if (recorded > issued + KP_UNCOUNTED_THREADS || recorded > 2 * issued)
+	if (recorded > issued + uncounted + KP_UNCOUNTED_THREADS ||
+	    recorded > 2 * issued + uncounted)
 		atomic_store(&inject->slot->issued_known, 0);
 }
 

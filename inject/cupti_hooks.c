@@ -367,11 +367,11 @@ void kp_cupti_hooks_watch(void)
 	kp_loader_iterate(read_adds, &adds);
 	if (adds == atomic_load(&adds_seen))
 		return;
-	atomic_store(&adds_seen, adds);
 	if (!atomic_load(&cupti_begin))
 		kp_loader_iterate(find_cupti, NULL);
 	if (atomic_load(&cupti_begin))
 		kp_modules_visit_new(&seen, find_definitions, rewrite_module);
+	atomic_store(&adds_seen, adds); /* last: another thread must not think it done before */
 	errno = error;
 }
 

@@ -14,6 +14,7 @@
 #include "inject/hooks.h"
 #include "inject/hooks_gates.h"
 #include "inject/host.h"
+#include "inject/host_streams.h"
 #include "inject/patience.h"
 #include "inject/share.h"
 #include "inject/state.h"
@@ -56,20 +57,24 @@ static bool change(uint32_t from, uint32_t to)
 
 /* ---- the step ---- */
 
-/* Keeps graphs away. False: not now. */
+/* Keeps graphs away, and those who ask CUPTI for the numbers of streams. False: not now. */
 static bool shut_gates(void)
 {
 	if (!kp_gate_close(&kp_hooks_capture_gate, 0, GATE_LIMIT_NS))
 		return false;
 	if (atomic_load(&kp_hooks_captures) == 0 && !kp_share_has_client() &&
-	    kp_gate_close(&kp_hooks_graph_gate, kp_hooks_graph_passages(), GATE_LIMIT_NS))
-		return true;
+	    kp_gate_close(&kp_hooks_graph_gate, kp_hooks_graph_passages(), GATE_LIMIT_NS)) {
+		if (kp_gate_close(&kp_host_streams_gate, 0, GATE_LIMIT_NS))
+			return true;
+		kp_gate_open(&kp_hooks_graph_gate);
+	}
 	kp_gate_open(&kp_hooks_capture_gate);
 	return false;
 }
 
 static void open_gates(void)
 {
+	kp_gate_open(&kp_host_streams_gate);
 	kp_gate_open(&kp_hooks_graph_gate);
 	kp_gate_open(&kp_hooks_capture_gate);
 }

@@ -20,6 +20,7 @@
 #include "inject/entry.h"
 #include "inject/hooks.h"
 #include "inject/host.h"
+#include "inject/host_streams.h"
 #include "inject/kept_names.h"
 #include "inject/library.h"
 #include "inject/nvtx.h"
@@ -57,6 +58,7 @@ static void begin_anew(void)
 	kp_hooks_forget();
 	kp_hooks_graph_forget();
 	kp_host_forget();
+	kp_host_streams_forget();
 	kp_runs_forget();
 	kp_library_forget();
 	kp_share_forget();

@@ -36,6 +36,22 @@ static inline void kp_gate_leave(struct kp_gate *gate)
 	atomic_fetch_sub(&gate->state, KP_GATE_ONE);
 }
 
+/* For what need not be: false, and not inside, where it is closed. */
+static inline bool kp_gate_try_enter(struct kp_gate *gate)
+{
+	bool open = !(atomic_fetch_add(&gate->state, KP_GATE_ONE) & KP_GATE_CLOSED);
+
+	if (!open)
+		kp_gate_leave(gate);
+	return open;
+}
+
+/* How many threads are inside, or just coming or going. */
+static inline uint32_t kp_gate_inside(const struct kp_gate *gate)
+{
+	return atomic_load(&gate->state) / KP_GATE_ONE;
+}
+
 /*
  * Closes it, with no one inside but `own` passages of the calling thread. False: it is closed
  * already, or someone has not left within limit_ns; then it is as it was. One thread at a time.

@@ -22,6 +22,12 @@
  */
 extern struct kp_gate kp_hooks_graph_gate, kp_hooks_capture_gate;
 uint32_t kp_hooks_graph_passages(void);
+/*
+ * How many kernels of graphs may be on the GPU already, and recorded, that are not counted as
+ * issued: a launch is counted before it leaves the gate, but when the driver has come back. Asked
+ * before the count is read.
+ */
+uint64_t kp_hooks_graph_uncounted(void);
 
 /* Far longer than the launch of a graph takes, also where the driver's queue is full. */
 #define KP_GRAPH_HOLD_NS 10000000ULL

@@ -32,8 +32,8 @@ static struct {
 		CUgraphExec graph; /* NULL: free; a removed one keeps its place with kernels = 0 */
 		uint64_t kernels;
 	} * entries;
-	size_t used, size; /* size is a power of two, at least twice used */
-	_Atomic uint64_t changes;
+	size_t used, size;              /* size is a power of two, at least twice used */
+	_Atomic uint64_t changes, most; /* most: kernels of a graph, ever */
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* What this thread looked up last: most threads replay one graph. */
@@ -84,6 +84,8 @@ static void remember(CUgraphExec graph, uint64_t kernels)
 	entry = find(table.entries, table.size, graph);
 	table.used += entry->graph == NULL;
 	*entry = (struct entry){graph, kernels};
+	if (kernels != UNCOUNTABLE && kernels > atomic_load(&table.most))
+		atomic_store(&table.most, kernels);
 	atomic_fetch_add(&table.changes, 1);
 	pthread_mutex_unlock(&table.lock);
 }
@@ -116,6 +118,11 @@ _Thread_local unsigned kp_hooks_graph_depth __attribute__((tls_model("initial-ex
 uint32_t kp_hooks_graph_passages(void)
 {
 	return kp_hooks_graph_depth > 0;
+}
+
+uint64_t kp_hooks_graph_uncounted(void)
+{
+	return kp_gate_inside(&kp_hooks_graph_gate) * atomic_load(&table.most);
 }
 
 static _Atomic bool graphs_made;
@@ -323,8 +330,9 @@ typedef CUresult(CUDAAPI *graph_launch_function)(CUgraphExec, CUstream);
 		CUresult result;                                                                   \
                                                                                                    \
 		kp_runs_enter(&run, stream, per_thread);                                           \
-		result = KP_REAL(name, graph_launch_function)(graph, stream);                      \
-		return launched(&run, kp_hooks_graph_launch_ends(result, begin_ns), graph);        \
+		result = launched(&run, KP_REAL(name, graph_launch_function)(graph, stream),       \
+				  graph);                                                          \
+		return kp_hooks_graph_launch_ends(result, begin_ns);                               \
 	}                                                                                          \
 	KP_WRAPPER(name)
 GRAPH_LAUNCH(cuGraphLaunch, false);

@@ -200,8 +200,8 @@ typedef CUresult(CUDAAPI *graph_launch_function)(CUgraphExec, CUstream);
                                                                                                    \
 		kp_host_enter(&open);                                                              \
 		result = KP_REAL(name, graph_launch_function)(graph, stream);                      \
-		kp_hooks_graph_launch_ends(result, begin_ns);                                      \
-		return kept_graph(&open, result, graph, stream, per_thread);                       \
+		result = kept_graph(&open, result, graph, stream, per_thread);                     \
+		return kp_hooks_graph_launch_ends(result, begin_ns);                               \
 	}
 GRAPH_LAUNCH(cuGraphLaunch, false)
 GRAPH_LAUNCH(cuGraphLaunch_ptsz, true)

@@ -5,6 +5,9 @@
  * handle of a stream that was destroyed can be another's later: whenever a stream or a context
  * goes, all tables are out of date. The null stream and the per-thread one mean another stream in
  * each context, so for these the thread's current context is part of the question.
+ *
+ * CUPTI is asked behind a gate that is closed while it is detached (detach.h), and only while
+ * records are on: asked later, it would come back into the process.
  */
 #ifndef KP_INJECT_HOST_STREAMS_H
 #define KP_INJECT_HOST_STREAMS_H
@@ -14,7 +17,11 @@
 
 #include <cuda.h>
 
+#include "inject/gate.h"
+
 struct kp_cupti;
+
+extern struct kp_gate kp_host_streams_gate;
 
 #define KP_HOST_STREAMS 16 /* a power of two */
 
@@ -35,6 +42,8 @@ struct kp_host_streams {
 
 /* Finds the driver's functions; `cupti` is borrowed. */
 void kp_host_streams_start(const struct kp_cupti *cupti);
+/* In a forked child: nobody asks. */
+void kp_host_streams_forget(void);
 /* A stream or a context is about to go. */
 void kp_host_streams_expire(void);
 /* The numbers, KP_HOST_UNKNOWN where they cannot be had. */

@@ -299,11 +299,16 @@ void kp_library_drain(struct kp_writer *writer)
 
 void kp_library_put_counts(const struct kp_writer_loss *loss, struct kp_counts *counts)
 {
+	uint64_t taken = atomic_load(&library.taken), stuck;
+
 	if (!atomic_load(&library.on))
 		return;
+	/* A thread that was stopped for good while it filled its place keeps those behind it back.
+	 */
+	stuck = atomic_load(&library.written) - taken;
 	KP_SET(counts, COUNTS, library_calls, atomic_load(&library.calls));
 	KP_SET(counts, COUNTS, library_launches, library.launches);
-	KP_SET(counts, COUNTS, library_launches_lost, atomic_load(&library.lost));
+	KP_SET(counts, COUNTS, library_launches_lost, atomic_load(&library.lost) + stuck);
 	KP_SET(counts, COUNTS, library_launches_unwritten, loss->library_launches);
 	KP_SET(counts, COUNTS, kernels_unnumbered, kp_hooks_unnumbered());
 }

@@ -102,10 +102,9 @@ struct look {
 	bool found[LIBRARY_COUNT];
 };
 
+/* Every time: another build of it may lie where one lay that has gone. */
 static void take(size_t library, const struct kp_module *module)
 {
-	if (atomic_load(&places[library].begin) == module->begin)
-		return;
 	for (size_t i = libraries[library].first; i < libraries[library].end; i++)
 		atomic_store(&kp_library_real[i], kp_module_find(module, names[i]));
 	atomic_store(&places[library].end, module->end);
@@ -227,10 +226,11 @@ void kp_library_doors_watch(void)
 	kp_loader_iterate(read_counts, &counts);
 	if (counts.adds == atomic_load(&adds_seen) && counts.subs == atomic_load(&subs_seen))
 		return;
-	atomic_store(&adds_seen, counts.adds);
-	atomic_store(&subs_seen, counts.subs);
 	if (look_for_libraries())
 		kp_modules_visit_new(&seen, nothing, rewrite_module);
+	/* Last: another thread must not think that it is done before it is. */
+	atomic_store(&adds_seen, counts.adds);
+	atomic_store(&subs_seen, counts.subs);
 	errno = error;
 }
 

@@ -8,12 +8,14 @@
 #include "inject/words.h"
 
 typedef int (*iterate_function)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
+typedef int (*address_function)(const void *, Dl_info *);
 
 static _Atomic(kp_dlsym_function) real_dlsym;
 static _Atomic(kp_dlvsym_function) real_dlvsym;
 static _Atomic(iterate_function) real_iterate;
+static _Atomic(address_function) real_dladdr;
 
-/* Takes from a module what it defines of the three. */
+/* Takes from a module what it defines of these. */
 static void take(const struct link_map *map)
 {
 	const char *file = kp_word_file(map->l_name);
@@ -28,6 +30,8 @@ static void take(const struct link_map *map)
 		atomic_store(&real_dlvsym, (kp_dlvsym_function)found);
 	if ((found = kp_module_find(&module, "dl_iterate_phdr")))
 		atomic_store(&real_iterate, (iterate_function)found);
+	if ((found = kp_module_find(&module, "dladdr")))
+		atomic_store(&real_dladdr, (address_function)found);
 	if ((found = kp_module_find(&module, "dlsym")))
 		atomic_store(&real_dlsym, (kp_dlsym_function)found);
 }
@@ -63,6 +67,15 @@ int kp_loader_iterate(int (*visit)(struct dl_phdr_info *info, size_t size, void 
 		iterate = atomic_load(&real_iterate);
 	}
 	return iterate ? iterate(visit, context) : 0;
+}
+
+void kp_loader_pass(void)
+{
+	address_function ask = atomic_load(&real_dladdr);
+	Dl_info info;
+
+	if (ask)
+		ask((const void *)&kp_loader_pass, &info);
 }
 
 struct wanted {

@@ -20,6 +20,12 @@ kp_dlvsym_function kp_loader_dlvsym(void);
 int kp_loader_iterate(int (*visit)(struct dl_phdr_info *info, size_t size, void *context),
 		      void *context);
 
+/*
+ * Waits until no other thread loads or unloads a module, as dlsym does: the loader lists a module
+ * before it has relocated it.
+ */
+void kp_loader_pass(void);
+
 /* The first definition of a function in the order of loading, kprof's own library left out: what
  * the loader would bind a module of the program to. NULL if there is none. */
 void *kp_loader_definition(const char *name);

@@ -3,6 +3,10 @@
  *
  * A program with PyTorch loads hundreds of modules with millions of relocations: walking all of
  * them again whenever one is added would be felt. The loader's lock serialises the visits.
+ *
+ * The loader lists a module before it has relocated it: one that another thread is just loading
+ * must not be touched yet. So new modules are noted first; then the loader's other lock is passed,
+ * which is held for as long as modules are being loaded; then those that were noted are visited.
  */
 #ifndef KP_INJECT_MODULES_H
 #define KP_INJECT_MODULES_H
@@ -14,8 +18,9 @@
 /* Zero-initialised: nothing has been seen. */
 struct kp_modules_seen {
 	const ElfW(Phdr) * headers[KP_MODULES_SEEN]; /* by the address of the module's own */
-	unsigned count;
-	unsigned long long adds, subs; /* the loader's counts at the last visit */
+	unsigned noted[KP_MODULES_SEEN]; /* by which call, where it is not visited yet; else 0 */
+	unsigned count, calls, waiting;  /* waiting: modules that are noted */
+	unsigned long long adds, subs;   /* the loader's counts at the last visit */
 };
 
 /*

@@ -2,8 +2,9 @@
  * The NVTX injection; see nvtx.h.
  *
  * A push reads the clock, interns the name under the lock and keeps the open range on the thread's
- * own stack; a pop puts the closed range into the queue. A forked child keeps the names, and none
- * of its parent's ranges.
+ * own stack of its domain; a pop puts the closed range into the queue. A forked child keeps the
+ * names, and none of its parent's ranges. Programs run for months, and some number their names or
+ * forget to pop: what is kept is bounded, and a push costs the same however many are open.
  */
 #include "inject/nvtx.h"
 
@@ -26,7 +27,8 @@
 
 #define NO_NAME UINT32_MAX
 #define NAME_MAX_BYTES 4096
-#define BETWEEN_THREADS UINT32_MAX /* depth of a range that nvtxRangeStart opened */
+#define FURTHER_NAMES "(further names)" /* of ranges, beyond KP_NVTX_NAMES */
+#define BETWEEN_THREADS UINT32_MAX      /* depth of a range that nvtxRangeStart opened */
 
 /* Opaque to the program: a domain or a registered string is its interned name, plus one. */
 #define HANDLE_OF(type, number) ((type)(uintptr_t)((number) + 1))
@@ -38,9 +40,17 @@ struct open_range {
 	bool opens_window; /* it counts for --range */
 };
 
-/* The open ranges of one thread, all domains together. */
+/* The open ranges of one thread in one domain. */
 struct stack {
+	uint32_t domain;
 	struct open_range *ranges;
+	size_t count, capacity;
+	size_t beyond; /* that there was no room for, on top of these */
+};
+
+/* One thread's. */
+struct stacks {
+	struct stack *stacks;
 	size_t count, capacity;
 	uint32_t thread;
 };
@@ -61,37 +71,68 @@ static struct {
 	_Atomic uint32_t watched_plus_one; /* number of --range's name; 0: not looked up yet */
 } nvtx = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static _Thread_local struct stack *own_stack;
-static pthread_key_t stack_key;
+static _Thread_local struct stacks *own;
+static pthread_key_t own_key;
 
-static void free_stack(void *pointer)
+static void free_stacks(void *pointer)
 {
-	struct stack *stack = pointer;
+	struct stacks *stacks = pointer;
 
-	own_stack = NULL;
-	free(stack->ranges);
-	free(stack);
+	own = NULL;
+	for (size_t i = 0; i < stacks->count; i++)
+		free(stacks->stacks[i].ranges);
+	free(stacks->stacks);
+	free(stacks);
 }
 
-static struct stack *get_stack(void)
+static struct stacks *get_stacks(void)
 {
-	if (!own_stack) {
-		own_stack = calloc(1, sizeof(*own_stack));
-		if (own_stack) {
-			own_stack->thread = (uint32_t)syscall(SYS_gettid);
-			pthread_setspecific(stack_key, own_stack);
+	if (!own) {
+		own = calloc(1, sizeof(*own));
+		if (own) {
+			own->thread = (uint32_t)syscall(SYS_gettid);
+			pthread_setspecific(own_key, own);
 		}
 	}
-	return own_stack;
+	return own;
+}
+
+/* The thread's stack of a domain; NULL: it has none. */
+static struct stack *find_stack(struct stacks *stacks, uint32_t domain)
+{
+	for (size_t i = 0; stacks && i < stacks->count; i++)
+		if (stacks->stacks[i].domain == domain)
+			return &stacks->stacks[i];
+	return NULL;
+}
+
+/* The same, made if need be; NULL: no memory. */
+static struct stack *get_stack(uint32_t domain)
+{
+	struct stacks *stacks = get_stacks();
+	struct stack *stack = find_stack(stacks, domain);
+
+	if (stack || !stacks ||
+	    !kp_vector_grow((void **)&stacks->stacks, stacks->count, &stacks->capacity,
+			    sizeof(*stack)))
+		return stack;
+	stack = &stacks->stacks[stacks->count++];
+	*stack = (struct stack){.domain = domain};
+	return stack;
 }
 
 static uint32_t intern(const char *name)
 {
+	size_t length = strnlen(name, NAME_MAX_BYTES);
 	uint32_t number = NO_NAME;
 
 	pthread_mutex_lock(&nvtx.lock);
-	if (nvtx.broken ||
-	    kp_intern_put(&nvtx.names, name, strnlen(name, NAME_MAX_BYTES), &number, NULL) != KP_OK)
+	if (!nvtx.broken && nvtx.names.count >= KP_NVTX_NAMES &&
+	    !kp_intern_find(&nvtx.names, name, length, &number)) {
+		name = FURTHER_NAMES;
+		length = strlen(name);
+	}
+	if (nvtx.broken || kp_intern_put(&nvtx.names, name, length, &number, NULL) != KP_OK)
 		number = NO_NAME;
 	pthread_mutex_unlock(&nvtx.lock);
 	return number;
@@ -184,51 +225,46 @@ static void finish_range(const struct open_range *range, uint32_t thread, uint32
 	pthread_mutex_unlock(&nvtx.lock);
 }
 
-/* How many open ranges of the domain lie below position `top`. */
-static uint32_t depth_below(const struct stack *stack, uint32_t domain, size_t top)
+/* A range that cannot be kept: it has been, and that is all. */
+static void refuse_range(void)
 {
-	uint32_t depth = 0;
-
-	for (size_t i = 0; i < top; i++)
-		depth += stack->ranges[i].domain == domain;
-	return depth;
+	pthread_mutex_lock(&nvtx.lock);
+	nvtx.refused++;
+	pthread_mutex_unlock(&nvtx.lock);
 }
 
 static int push(uint32_t domain, uint32_t name)
 {
 	struct open_range range = {kp_clock_now(), domain, name, false};
-	struct stack *stack = get_stack();
+	struct stack *stack = get_stack(domain);
 
 	kp_runs_arm();
 	kp_runs_edge(false);
-
-	if (!stack || !kp_vector_grow((void **)&stack->ranges, stack->count, &stack->capacity,
-				      sizeof(*stack->ranges)))
+	if (!stack)
 		return NVTX_NO_PUSH_POP_TRACKING;
+	if (stack->beyond || stack->count >= KP_NVTX_LIMIT ||
+	    !kp_vector_grow((void **)&stack->ranges, stack->count, &stack->capacity, sizeof(range)))
+		return (int)(stack->count + stack->beyond++);
 	tell_begin(&range);
 	stack->ranges[stack->count++] = range;
-	return (int)depth_below(stack, domain, stack->count - 1);
+	return (int)stack->count - 1;
 }
 
 static int pop(uint32_t domain)
 {
-	struct stack *stack = get_stack();
+	struct stack *stack = find_stack(own, domain);
+	struct open_range range;
 
-	for (size_t i = stack ? stack->count : 0; i > 0; i--) {
-		struct open_range range = stack->ranges[i - 1];
-		uint32_t depth;
-
-		if (range.domain != domain)
-			continue;
-		depth = depth_below(stack, domain, i - 1);
-		memmove(&stack->ranges[i - 1], &stack->ranges[i],
-			(stack->count - i) * sizeof(range));
-		stack->count--;
-		finish_range(&range, stack->thread, depth);
-		kp_runs_edge(false);
-		return (int)depth;
+	if (stack && stack->beyond) {
+		refuse_range();
+		return (int)(stack->count + --stack->beyond);
 	}
-	return NVTX_NO_PUSH_POP_TRACKING;
+	if (!stack || !stack->count)
+		return NVTX_NO_PUSH_POP_TRACKING;
+	range = stack->ranges[--stack->count];
+	finish_range(&range, own->thread, (uint32_t)stack->count);
+	kp_runs_edge(false);
+	return (int)stack->count;
 }
 
 static nvtxRangeId_t start(uint32_t domain, uint32_t name)
@@ -412,15 +448,15 @@ void kp_nvtx_forget(void)
 	}
 	for (size_t i = 0; i < nvtx.started_count; i++)
 		nvtx.started[i].start_ns = 0;
-	if (own_stack) {
-		own_stack->count = 0;
-		own_stack->thread = (uint32_t)syscall(SYS_gettid);
-	}
+	for (size_t i = 0; own && i < own->count; i++)
+		own->stacks[i].count = own->stacks[i].beyond = 0;
+	if (own)
+		own->thread = (uint32_t)syscall(SYS_gettid);
 }
 
 static void prepare(void)
 {
-	pthread_key_create(&stack_key, free_stack);
+	pthread_key_create(&own_key, free_stacks);
 	kp_inject_watch_forks();
 }
 

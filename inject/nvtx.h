@@ -11,7 +11,8 @@
 #include "trace/records.h"
 #include "trace/writer.h"
 
-#define KP_NVTX_LIMIT 1000000
+#define KP_NVTX_LIMIT 1000000 /* closed ones that wait; open ones of a thread in a domain */
+#define KP_NVTX_NAMES 100000  /* different ones; further ones share one name */
 
 /* Writes all closed ranges and counts them. Worker thread only. */
 void kp_nvtx_drain(struct kp_writer *writer, struct kp_counts *counts);

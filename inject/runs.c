@@ -15,6 +15,9 @@
 #include "inject/runs_state.h"
 #include "inject/windows.h"
 
+/* So many lanes are looked at for a stream. */
+#define LANE_LOOKS 16U
+
 _Atomic bool kp_runs_on;
 struct kp_runs kp_runs = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -112,8 +115,9 @@ static struct kp_runs_thread *reuse_thread(void)
 static struct kp_runs_thread *map_thread(void)
 {
 	struct kp_runs_thread *thread = MAP_FAILED;
+	unsigned number = atomic_fetch_add(&kp_runs.thread_count, 1);
 
-	if (atomic_fetch_add(&kp_runs.thread_count, 1) < KP_RUNS_THREADS)
+	if (number < KP_RUNS_THREADS)
 		thread = mmap(NULL, sizeof(*thread), PROT_READ | PROT_WRITE,
 			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (thread == MAP_FAILED) {
@@ -121,6 +125,9 @@ static struct kp_runs_thread *map_thread(void)
 		return NULL;
 	}
 	atomic_init(&thread->owner, KP_RUNS_OWNED);
+	thread->room = KP_RUNS_RING;
+	for (number /= KP_RUNS_ROOMY; number; number /= 2)
+		thread->room /= 2;
 	thread->next = atomic_load(&kp_runs.threads);
 	while (!atomic_compare_exchange_weak(&kp_runs.threads, &thread->next, thread))
 		;
@@ -165,14 +172,14 @@ static void close_run(struct kp_runs_thread *thread, struct kp_run_slot *slot)
 
 	if (!launches)
 		return;
-	if (written - atomic_load_explicit(&thread->taken, memory_order_acquire) == KP_RUNS_RING) {
+	if (written - atomic_load_explicit(&thread->taken, memory_order_acquire) == thread->room) {
 		lose(thread, launches);
 	} else {
-		thread->ring[written % KP_RUNS_RING] = (struct kp_run_ended){
+		thread->ring[written % thread->room] = (struct kp_run_ended){
 			kp_run_slot_now(thread, slot), (uint32_t)(slot - thread->slots),
 			atomic_load_explicit(&slot->serial, memory_order_relaxed)};
 		atomic_store_explicit(&thread->written, written + 1, memory_order_release);
-		if ((written + 1) % (KP_RUNS_RING / 4) == 0)
+		if ((written + 1) % (thread->room / 4) == 0)
 			kp_buffers_wake();
 	}
 	atomic_store_explicit(&slot->launches, 0, memory_order_relaxed);
@@ -184,22 +191,22 @@ static void close_all(struct kp_runs_thread *thread)
 		close_run(thread, &thread->slots[i]);
 }
 
-/* The stream's lane; NULL: there are too many. Asked for once a stream and thread, as a rule. */
+/* The stream's lane; where those nearby are all others', one of them. */
 static struct kp_run_lane *find_lane(uint32_t context, uint32_t stream)
 {
-	struct kp_run_lane *lanes = kp_runs.lanes;
-	size_t i = 0;
+	uint64_t wanted = (uint64_t)context << 32 | stream;
+	size_t first = (size_t)(wanted * 0x9e3779b97f4a7c15ULL >> 40), at = first;
 
-	pthread_mutex_lock(&kp_runs.lock);
-	while (i < kp_runs.lane_count && (lanes[i].context != context || lanes[i].stream != stream))
-		i++;
-	if (i == kp_runs.lane_count && i < KP_RUNS_STREAMS) {
-		lanes[i].context = context;
-		lanes[i].stream = stream;
-		kp_runs.lane_count++;
+	for (unsigned looks = 0; looks < LANE_LOOKS; looks++, at++) {
+		struct kp_run_lane *lane = &kp_runs.lanes[at % KP_RUNS_LANES];
+		uint64_t found = atomic_load_explicit(&lane->key, memory_order_relaxed);
+
+		if (found == wanted ||
+		    (!found && (atomic_compare_exchange_strong(&lane->key, &found, wanted) ||
+				found == wanted)))
+			return lane;
 	}
-	pthread_mutex_unlock(&kp_runs.lock);
-	return i < KP_RUNS_STREAMS ? &lanes[i] : NULL;
+	return &kp_runs.lanes[first % KP_RUNS_LANES];
 }
 
 /* Begins a run in a slot whose lane is known: takes a turn, and reads the clock after that. */
@@ -225,7 +232,7 @@ static bool may_join(const struct kp_run_slot *slot, uint64_t edges)
 
 /*
  * The slot of a stream, with a run that the next launch may join: one that begins at `begin_ns`
- * where that is not 0. NULL: the stream has no number, or there are too many.
+ * where that is not 0. NULL: the stream has no number.
  */
 static struct kp_run_slot *find_slot(struct kp_runs_thread *thread, struct kp_host_stream stream,
 				     uint64_t begin_ns)
@@ -239,15 +246,17 @@ static struct kp_run_slot *find_slot(struct kp_runs_thread *thread, struct kp_ho
 	if (context == KP_HOST_UNKNOWN || number == KP_HOST_UNKNOWN)
 		return NULL;
 	slot = &thread->slots[(number ^ number >> 4 ^ context) % KP_HOST_STREAMS];
-	same = slot->lane && slot->lane->context == context && slot->lane->stream == number;
+	same = slot->lane && slot->context == context && slot->stream == number;
 	if (same && !begin_ns && may_join(slot, edges))
 		return slot;
 	close_run(thread, slot);
-	if (!same)
+	if (!same) {
 		slot->lane = find_lane(context, number);
-	if (slot->lane)
-		begin_run(slot, edges, begin_ns);
-	return slot->lane ? slot : NULL;
+		slot->context = context;
+		slot->stream = number;
+	}
+	begin_run(slot, edges, begin_ns);
+	return slot;
 }
 
 /* ---- the hooks ---- */

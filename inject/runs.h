@@ -22,11 +22,15 @@
 #include "trace/launch_run.h"
 #include "trace/writer.h"
 
-/* Runs of one thread that wait for the worker; launches of one run; threads and streams at once. */
+/*
+ * Runs of one thread that wait for the worker, fewer where there are more threads than so many;
+ * launches of one run; threads at once; streams that never share a lane.
+ */
 #define KP_RUNS_RING 8192U
+#define KP_RUNS_ROOMY 64U
 #define KP_RUNS_LONGEST 4096U
 #define KP_RUNS_THREADS 1024U
-#define KP_RUNS_STREAMS 4096U
+#define KP_RUNS_LANES 4096U /* a power of two */
 
 extern _Atomic bool kp_runs_on;
 

@@ -12,17 +12,18 @@ enum kp_runs_owner {
 	KP_RUNS_LEFT   /* its thread has ended; the worker frees it once it is empty */
 };
 
-/* A stream; for good. */
+/* A stream, for good; in a program with very many some share one, and their runs are shorter. */
 struct kp_run_lane {
-	uint32_t context, stream;
+	_Atomic uint64_t key;  /* context and stream; 0: free */
 	_Atomic uint64_t turn; /* how often a run has begun on it */
 };
 
 /* The open run of a thread on a stream. What the worker reads is atomic. */
 struct kp_run_slot {
 	struct kp_run_lane *lane; /* NULL: none yet */
-	uint64_t turn, edges;     /* owner only: when the run began */
-	_Atomic uint32_t serial;  /* of its runs */
+	uint32_t context, stream;
+	uint64_t turn, edges;    /* owner only: when the run began */
+	_Atomic uint32_t serial; /* of its runs */
 	_Atomic uint32_t launches;
 	_Atomic uint64_t shapes;
 	uint64_t begin_ns, end_ns; /* end_ns 0: the same */
@@ -48,15 +49,15 @@ struct kp_runs_thread {
 		uint64_t shapes;
 	} parts[KP_HOST_STREAMS];
 	uint64_t lost_counted;
+	uint32_t room; /* in the ring, a power of two */
 	_Alignas(64) _Atomic uint64_t written;
 	_Alignas(64) _Atomic uint64_t taken;
 	_Alignas(4096) struct kp_run_ended ring[KP_RUNS_RING];
 };
 
 struct kp_runs {
-	pthread_mutex_t lock; /* lanes, and what follows it */
-	struct kp_run_lane lanes[KP_RUNS_STREAMS];
-	size_t lane_count;
+	struct kp_run_lane lanes[KP_RUNS_LANES];
+	pthread_mutex_t lock; /* over what follows */
 	bool collecting;
 	uint64_t begin_ns; /* 0: from the start */
 	_Atomic bool armed;
@@ -80,8 +81,8 @@ static inline struct kp_launch_run kp_run_slot_now(const struct kp_runs_thread *
 		.shapes = atomic_load_explicit(&slot->shapes, memory_order_relaxed),
 		.thread = thread->id,
 		.kind = slot->kind,
-		.context = slot->lane ? slot->lane->context : KP_HOST_UNKNOWN,
-		.stream = slot->lane ? slot->lane->stream : KP_HOST_UNKNOWN,
+		.context = slot->context,
+		.stream = slot->stream,
 		.launches = atomic_load_explicit(&slot->launches, memory_order_relaxed),
 		.kernels = slot->kernels,
 	};

@@ -52,7 +52,7 @@ static void drain(struct kp_writer *writer, struct kp_runs_thread *thread, bool 
 	uint64_t lost = atomic_load_explicit(&thread->lost, memory_order_relaxed);
 
 	for (; taken != written; taken++) {
-		const struct kp_run_ended *ended = &thread->ring[taken % KP_RUNS_RING];
+		const struct kp_run_ended *ended = &thread->ring[taken % thread->room];
 
 		write_run(writer, rest_of(&thread->parts[ended->slot], ended->run, ended->serial),
 			  shift_ns);

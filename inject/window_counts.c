@@ -83,10 +83,11 @@ void kp_window_counts_cut(struct kp_live_slot *slot, uint64_t delivered)
 	atomic_fetch_add(&slot->kernels_at_edges, issued - outside - delivered);
 }
 
-bool kp_window_counts_surpass(const struct kp_live_slot *slot, uint64_t delivered)
+bool kp_window_counts_surpass(const struct kp_live_slot *slot, uint64_t delivered,
+			      uint64_t uncounted)
 {
 	return delivered + atomic_load(&slot->kernels_out_of_window) >
-	       atomic_load(&slot->kernels_issued) + KP_UNCOUNTED_THREADS;
+	       atomic_load(&slot->kernels_issued) + uncounted + KP_UNCOUNTED_THREADS;
 }
 
 void kp_window_counts_forget(void)

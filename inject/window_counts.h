@@ -38,8 +38,12 @@ void kp_window_counts_sample(bool sampling);
  * that were counted as inside and have none were cut off. Worker only.
  */
 void kp_window_counts_cut(struct kp_live_slot *slot, uint64_t delivered);
-/* Whether more was delivered than the hooks have seen: some launches pass them by. Worker only. */
-bool kp_window_counts_surpass(const struct kp_live_slot *slot, uint64_t delivered);
+/*
+ * Whether more was delivered than the hooks have seen, of which `uncounted` is no sign of anything:
+ * some launches pass them by. Worker only.
+ */
+bool kp_window_counts_surpass(const struct kp_live_slot *slot, uint64_t delivered,
+			      uint64_t uncounted);
 /* In a forked child. */
 void kp_window_counts_forget(void);
 

@@ -4,6 +4,7 @@
 
 #include "inject/gate.h"
 #include "inject/hooks.h"
+#include "inject/hooks_gates.h"
 #include "inject/kept_names.h"
 #include "inject/share.h"
 #include "inject/window_counts.h"
@@ -47,7 +48,8 @@ static const char *ask_for_door(void)
 	}
 	if (atomic_load(&kp_windows.flush))
 		return NULL;
-	if (kp_window_counts_surpass(kp_windows.inject->slot, kp_windows.delivered))
+	if (kp_window_counts_surpass(kp_windows.inject->slot, kp_windows.delivered,
+				     kp_hooks_graph_uncounted()))
 		kp_hooks_lose_count();
 	obstacle = kp_detach_obstacle(kp_windows.cupti);
 	if (!obstacle && kp_detach_progress() == KP_DETACH_NONE &&

@@ -68,6 +68,22 @@ def check_contended(run):
         require(row["launches"] <= 500, f"{name} owns {row['launches']} of 500")
 
 
+def check_churn(run):
+    """However many streams there are, a range owns what was launched in it."""
+    check_sums(run)
+    ranges = run.document["ranges"]
+    require_equal("owned", (ranges["owned_by"], ranges["kernels_owned"]), ("launch", 16000))
+
+
+def check_leak(run):
+    """Ranges that are never popped make the next ones no dearer: bare, it runs for milliseconds.
+
+    On a busy machine the worker may take runs too late; what was lost then is owned by none.
+    """
+    check_sums(run)
+    require_equal("steps", paths(run.document)[("", "step")]["ranges"], 100000)
+
+
 def check_steps(run):
     """Prefill and decode own their launches; a graph's kernels are the range's of its launch."""
     check_sums(run)
@@ -110,6 +126,11 @@ SCENARIOS = [
              kernels=2000, check=check_contended),
     Scenario("ranges_steps", program="prog_ranges", args=["steps", "20"], faults="wall",
              kernels=762, check=check_steps),
+    # 8,000 streams of four threads
+    Scenario("ranges_churn", program="prog_ranges", args=["churn", "2000"], faults="wall",
+             kernels=16000, check=check_churn),
+    Scenario("ranges_leak", program="prog_ranges", args=["leak", "100000"], faults="queue=1000",
+             kernels=100000, check=check_leak),
     Scenario("ranges_dropped", program="prog_ranges", args=["steps", "20"], faults="wall,drop=10",
              check=check_by_time),
     Scenario("ranges_window", args=["--kernels", "500", "--nvtx"], faults="wall",

@@ -281,6 +281,11 @@ def check_filtered(run):
     require_equal("calls", run.counts["kernels"], 50)
 
 
+def most(flags):
+    """Three of four; of a few, all but one: on a busy machine the worker may be late for any."""
+    return sum(flags) >= max(1, min(len(flags) - 1, (3 * len(flags) + 3) // 4))
+
+
 def check_detaching(detached, least=8, finalized=None):
     """--duty: exact counts, and CUPTI leaves after windows, or stays."""
     def check(run):
@@ -291,12 +296,11 @@ def check_detaching(detached, least=8, finalized=None):
         require_equal("finalized", run.ledger["finalizes"] > 0,
                       detached if finalized is None else finalized)
         ended = [bool(row["detached"]) for row in windows[:-1]]  # null: the next one came at once
-        require(sum(ended) * 4 >= 3 * len(ended) if detached else not any(ended),
+        require(most(ended) if detached else not any(ended),
                 f"detached after {sum(ended)} of {len(ended)} windows")
         # Whatever happens, a window does not stand open; on a busy machine the worker may be late.
         lengths_ns = [row["end_ns"] - row["begin_ns"] for row in windows]
-        require(sum(length < 350e6 for length in lengths_ns) * 4 >= 3 * len(windows),
-                f"lengths: {lengths_ns}")
+        require(most([length < 350e6 for length in lengths_ns]), f"lengths: {lengths_ns}")
     return check
 
 
@@ -304,7 +308,7 @@ def check_prompt(run):
     """A thread that launches graphs without a pause does not keep CUPTI from coming and going."""
     check_detaching(True, least=2)(run)
     costs_ns = [row["on_cost_ns"] + row["off_cost_ns"] for row in windows_of(run)[:-1]]
-    require(sum(cost < 100e6 for cost in costs_ns) * 4 >= 3 * len(costs_ns), f"took {costs_ns} ns")
+    require(most([cost < 100e6 for cost in costs_ns]), f"took {costs_ns} ns")
 
 
 def check_whole_steps(run, kernels):
@@ -794,6 +798,9 @@ SCENARIOS = [
           ("_async", "", [], check_duty(True), ()),
           ("_old", ",version=23", [], check_duty(False), (r"CUDA 12\.6",)),
           ("_slow", ",switch_cost=2000", [], check_duty(True), ()))],
+    # a module that is being relocated while other threads are in dlsym
+    Scenario("loading", program="prog_loading", args=["{fakes}/hoard.so", "20"], kernels=400,
+             check=lambda run: check_sum(run.document, run.ledger)),
     Scenario("duty_refused", options=("--duty", "10"), faults="wall,finalize=15",
              args=["--kernels", "20000", "--interval-us", "60"],
              says=("refuses to be detached",), check=check_detaching(False, least=2, finalized=True)),
@@ -819,6 +826,9 @@ SCENARIOS = [
                        "--threads", "4", "--sync-every", "3"], check_detaching(True), ()),
           ("slow", ",graph_launch=3000", ["--kernels", "0", "--graph", "5x600", "--threads", "4"],
            check_detaching(True, least=2), ()),
+          # whose kernels run, and are recorded, long before their launch returns and is counted
+          ("large", ",graph_launch=3000", ["--kernels", "0", "--graph", "200x600", "--threads",
+                                           "4"], check_detaching(True, least=2), ()),
           ("locked", ",graph_launch=1000,graph_lock", ["--kernels", "0", "--graph", "5x1500"],
            check_prompt, ()),
           ("busy", "", ["--kernels", "0", "--graph", "50x12000", "--threads", "3"],

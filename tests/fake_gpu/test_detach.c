@@ -19,6 +19,7 @@
 #include "inject/hooks.h"
 #include "inject/hooks_gates.h"
 #include "inject/host.h"
+#include "inject/host_streams.h"
 #include "inject/kept_names.h"
 #include "inject/share.h"
 #include "tests/fake_gpu/client.h"
@@ -30,7 +31,7 @@
 
 /* ---- what detach.c asks of the rest ---- */
 
-struct kp_gate kp_hooks_graph_gate, kp_hooks_capture_gate;
+struct kp_gate kp_hooks_graph_gate, kp_hooks_capture_gate, kp_host_streams_gate;
 _Atomic int kp_hooks_captures;
 static _Thread_local uint32_t passages;
 static _Atomic bool sees_all = true, has_graphs, has_client, host_asked, ungated;

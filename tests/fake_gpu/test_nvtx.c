@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
@@ -134,10 +135,45 @@ static void test_ranges_part_launches(void **state)
 	assert_int_equal(edges, 4);
 }
 
+/* What is never popped, and names without end, cost no more and are bounded. */
+static void test_what_is_kept_is_bounded(void **state)
+{
+	int(NVTX_API * push)(const char *) =
+		(int(NVTX_API *)(const char *))core[NVTX_CBID_CORE_RangePushA];
+	int(NVTX_API * pop)(void) = (int(NVTX_API *)(void))core[NVTX_CBID_CORE_RangePop];
+	struct kp_counts counts = {0};
+	struct kp_writer *writer;
+	int fd = open("/dev/null", O_WRONLY);
+	uint32_t names;
+	char name[32];
+
+	(void)state;
+	assert_int_equal(kp_writer_create(fd, 1, &writer), KP_OK);
+	kp_nvtx_drain(writer, &counts); /* of the tests before */
+	counts = (struct kp_counts){0};
+	for (int i = 0; i < KP_NVTX_LIMIT + 10; i++) {
+		snprintf(name, sizeof(name), "step %d", i);
+		assert_int_equal(push(name), i);
+	}
+	for (int i = KP_NVTX_LIMIT + 10; i-- > 0;) {
+		assert_int_equal(pop(), i);
+		if (i % 10000 == 0)
+			kp_nvtx_drain(writer, &counts);
+	}
+	assert_true(pop() < 0);
+	assert_int_equal(counts.ranges_recorded, KP_NVTX_LIMIT + 10);
+	assert_int_equal(counts.ranges_unwritten, 10);
+	assert_int_equal(kp_writer_intern(writer, "the next", 8, &names), KP_OK);
+	assert_in_range(names, KP_NVTX_NAMES / 2, KP_NVTX_NAMES + 10);
+	kp_writer_destroy(writer);
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_ended_ranges_give_their_ids_back),
-					   cmocka_unit_test(test_ranges_part_launches)};
+					   cmocka_unit_test(test_ranges_part_launches),
+					   cmocka_unit_test(test_what_is_kept_is_bounded)};
 
 	for (unsigned i = 0; i < NVTX_CBID_CORE_SIZE; i++)
 		core_table[i] = &core[i];

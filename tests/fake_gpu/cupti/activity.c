@@ -244,7 +244,7 @@ KP_FAKE_EXPORT CUptiResult cuptiActivityRegisterCallbacks(
 }
 
 /* A client that speaks to a CUPTI that it has detached brings it back into the process. */
-static void note_detached(void)
+void kp_fake_note_detached(void)
 {
 	if (atomic_load(&detached))
 		kp_fake_count(KP_FAKE_calls_detached, 1);
@@ -278,7 +278,7 @@ KP_FAKE_EXPORT CUptiResult cuptiActivityFlushAll(uint32_t flag)
 
 	if (!kp_fake_cupti_usable())
 		return CUPTI_ERROR_NOT_INITIALIZED;
-	note_detached();
+	kp_fake_note_detached();
 	if (!kp_fake_buffers_registered())
 		return kp_fake_cupti_result(CUPTI_ERROR_INVALID_OPERATION);
 	kp_fake_count(KP_FAKE_flushes, 1);
@@ -310,7 +310,7 @@ KP_FAKE_EXPORT CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext context, 
 	(void)stream;
 	if (!kp_fake_cupti_usable())
 		return CUPTI_ERROR_NOT_INITIALIZED;
-	note_detached();
+	kp_fake_note_detached();
 	if (kp_fake_faults()->drop_unreadable)
 		return kp_fake_cupti_result((CUptiResult)kp_fake_faults()->drop_unreadable);
 	if (!dropped)

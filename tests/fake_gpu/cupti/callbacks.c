@@ -195,6 +195,7 @@ KP_FAKE_EXPORT CUptiResult cuptiSupportedDomains(size_t *count, CUpti_DomainTabl
 
 KP_FAKE_EXPORT CUptiResult cuptiGetContextId(CUcontext context, uint32_t *id)
 {
+	kp_fake_note_detached();
 	if (!id || !kp_fake_gpu()->context_id(context))
 		return kp_fake_cupti_result(CUPTI_ERROR_INVALID_CONTEXT);
 	*id = kp_fake_gpu()->context_id(context);
@@ -211,6 +212,7 @@ KP_FAKE_EXPORT CUptiResult cuptiGetDeviceId(CUcontext context, uint32_t *id)
 
 KP_FAKE_EXPORT CUptiResult cuptiGetStreamId(CUcontext context, CUstream stream, uint32_t *id)
 {
+	kp_fake_note_detached();
 	if (!id || !kp_fake_gpu()->stream_id(context, stream))
 		return kp_fake_cupti_result(CUPTI_ERROR_INVALID_STREAM);
 	*id = kp_fake_gpu()->stream_id(context, stream);

@@ -27,6 +27,8 @@ bool kp_fake_cupti_usable(void);
 /* Remembers an error for cuptiGetLastError; returns it. */
 CUptiResult kp_fake_cupti_result(CUptiResult result);
 
+/* Counts a call of a client that has detached CUPTI. */
+void kp_fake_note_detached(void);
 /* The callback API's part of cuptiFinalize: nobody is subscribed any more. */
 void kp_fake_unsubscribe_all(void);
 /* Whether this thread is in a subscriber's callback at the exit of a driver call. */

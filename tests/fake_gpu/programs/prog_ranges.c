@@ -3,7 +3,9 @@
  *
  *	prog_ranges known      each range once, without waiting for the GPU: kernels run long after
  *	prog_ranges contended  four threads with ranges launch on one stream at the same time
- *	prog_ranges steps N    N requests: prefill, and eight steps of decode, each by a graph
+ *	prog_ranges churn N    four threads: N times a new stream, two launches in a range, and its
+ *end prog_ranges leak N     N ranges that are never popped, then N launches in ranges prog_ranges
+ *steps N    N requests: prefill, and eight steps of decode, each by a graph
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -168,6 +170,52 @@ static void run_contended(void)
 		pthread_join(threads[i], NULL);
 }
 
+/* ---- churn ---- */
+
+static unsigned churns;
+
+static void *churn(void *argument)
+{
+	(void)argument;
+	check(cuCtxSetCurrent(context), "cuCtxSetCurrent");
+	for (unsigned i = 0; i < churns; i++) {
+		CUstream own;
+
+		check(cuStreamCreate(&own, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+		nvtxRangePushA("churn");
+		launch_on(own, 1, 2);
+		nvtxRangePop();
+		check(cuStreamSynchronize(own), "cuStreamSynchronize");
+		check(cuStreamDestroy(own), "cuStreamDestroy");
+	}
+	return NULL;
+}
+
+static void run_churn(unsigned count)
+{
+	pthread_t threads[4];
+
+	churns = count;
+	for (unsigned i = 0; i < 4; i++)
+		if (pthread_create(&threads[i], NULL, churn, NULL) != 0)
+			exit(3);
+	for (unsigned i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+}
+
+/* ---- leak ---- */
+
+static void run_leak(unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		nvtxRangePushA("never popped");
+	for (unsigned i = 0; i < count; i++) {
+		nvtxRangePushA("step");
+		launch_on(stream, 1, 1);
+		nvtxRangePop();
+	}
+}
+
 /* ---- steps ---- */
 
 static void run_steps(unsigned requests)
@@ -197,6 +245,10 @@ int main(int argc, char **argv)
 		run_known();
 	else if (strcmp(argv[1], "contended") == 0)
 		run_contended();
+	else if (argc == 3 && strcmp(argv[1], "churn") == 0)
+		run_churn((unsigned)atoi(argv[2]));
+	else if (argc == 3 && strcmp(argv[1], "leak") == 0)
+		run_leak((unsigned)atoi(argv[2]));
 	else if (argc == 3)
 		run_steps((unsigned)atoi(argv[2]));
 	check(cuCtxSynchronize(), "cuCtxSynchronize");
