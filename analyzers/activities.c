@@ -11,6 +11,8 @@
 
 /* More than any sound trace has beyond a watermark: then the older half is visited early. */
 #define PENDING_MAX ((size_t)1 << 20)
+/* What is added no further than that from its place is put there; else all is sorted. */
+#define NEAR 16
 
 struct list {
 	struct kp_activity *items;
@@ -66,15 +68,48 @@ static int compare(const void *left, const void *right)
 	return result ? result : order(a->correlation, b->correlation);
 }
 
-enum kp_status kp_activities_add(struct kp_activities *activities, const struct kp_activity *item)
+struct kp_activity *kp_activities_next(struct kp_activities *activities)
 {
 	struct list *fresh = &activities->fresh;
 
-	if (reserve(fresh, fresh->count + 1) != KP_OK)
+	return reserve(fresh, fresh->count + 1) == KP_OK ? &fresh->items[fresh->count] : NULL;
+}
+
+/* Puts the last to its place, if that is near. Batches are in order but for equal starts. */
+static void sink(struct kp_activities *activities)
+{
+	struct list *fresh = &activities->fresh;
+	size_t at = fresh->count - 1;
+
+	while (at && compare(&fresh->items[at], &fresh->items[at - 1]) < 0) {
+		struct kp_activity item = fresh->items[at];
+
+		if (fresh->count - at > NEAR) {
+			activities->fresh_sorted = false;
+			return;
+		}
+		fresh->items[at] = fresh->items[at - 1];
+		fresh->items[--at] = item;
+	}
+}
+
+void kp_activities_keep(struct kp_activities *activities)
+{
+	struct list *fresh = &activities->fresh;
+	const struct kp_activity *item = &fresh->items[fresh->count++];
+
+	if (activities->fresh_sorted && fresh->count > 1 && item->start_ns <= item[-1].start_ns)
+		sink(activities);
+}
+
+enum kp_status kp_activities_add(struct kp_activities *activities, const struct kp_activity *item)
+{
+	struct kp_activity *place = kp_activities_next(activities);
+
+	if (!place)
 		return KP_NO_MEMORY;
-	if (fresh->count && compare(item, &fresh->items[fresh->count - 1]) < 0)
-		activities->fresh_sorted = false;
-	fresh->items[fresh->count++] = *item;
+	*place = *item;
+	kp_activities_keep(activities);
 	return KP_OK;
 }
 

@@ -26,8 +26,10 @@ struct kp_alone_open {
 
 /* Zeroed: an idle GPU. */
 struct kp_alone {
-	struct kp_alone_open open[KP_ALONE_OPEN_MAX];
-	size_t open_count;
+	/* What runs, in order of its end; it moves through twice the room, so that what ends first
+	 * is taken away without moving the others. */
+	struct kp_alone_open open[2 * KP_ALONE_OPEN_MAX];
+	size_t first, open_count;
 	uint64_t now_ns;   /* all until here is divided */
 	uint64_t crowd_ns; /* nothing is alone before */
 };

@@ -49,25 +49,39 @@ static uint64_t *page_of(struct kp_duration_tally *tally, uint32_t bucket, struc
 	return *page;
 }
 
+enum kp_status kp_durations_add_all(struct kp_duration_tally *tally, const uint64_t *durations_ns,
+				    size_t count, struct kp_arena *arena)
+{
+	uint64_t least_ns = tally->count ? tally->min_ns : UINT64_MAX, most_ns = tally->max_ns;
+	uint32_t last = UINT32_MAX;
+	uint64_t *page = NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t duration_ns = durations_ns[i];
+		uint32_t bucket = bucket_of(duration_ns);
+
+		if (bucket / KP_DURATION_PAGE_BUCKETS != last) {
+			last = bucket / KP_DURATION_PAGE_BUCKETS;
+			page = page_of(tally, bucket, arena);
+		}
+		if (!page)
+			return KP_NO_MEMORY;
+		page[bucket % KP_DURATION_PAGE_BUCKETS]++;
+		least_ns = duration_ns < least_ns ? duration_ns : least_ns;
+		most_ns = duration_ns > most_ns ? duration_ns : most_ns;
+		tally->sum += duration_ns;
+		tally->squares += (unsigned __int128)duration_ns * duration_ns;
+	}
+	tally->count += count;
+	tally->min_ns = least_ns;
+	tally->max_ns = most_ns;
+	return KP_OK;
+}
+
 enum kp_status kp_durations_add(struct kp_duration_tally *tally, uint64_t duration_ns,
 				struct kp_arena *arena)
 {
-	uint32_t bucket = bucket_of(duration_ns);
-	uint64_t *page = page_of(tally, bucket, arena);
-	double distance = (double)duration_ns - tally->mean_ns;
-
-	if (!page)
-		return KP_NO_MEMORY;
-	page[bucket % KP_DURATION_PAGE_BUCKETS]++;
-	if (tally->count == 0 || duration_ns < tally->min_ns)
-		tally->min_ns = duration_ns;
-	if (duration_ns > tally->max_ns)
-		tally->max_ns = duration_ns;
-	tally->count++;
-	tally->total_ns = kp_add_saturating(tally->total_ns, duration_ns);
-	tally->mean_ns += distance / (double)tally->count;
-	tally->squares += distance * ((double)duration_ns - tally->mean_ns);
-	return KP_OK;
+	return kp_durations_add_all(tally, &duration_ns, 1, arena);
 }
 
 /* Calls for every page of a tally, in order of duration; stops when `visit` returns false. */
@@ -108,8 +122,6 @@ enum kp_status kp_durations_merge(struct kp_duration_tally *tally,
 				  const struct kp_duration_tally *other, struct kp_arena *arena)
 {
 	struct merge merge = {tally, arena, KP_OK};
-	double ours = (double)tally->count, theirs = (double)other->count;
-	double distance = other->mean_ns - tally->mean_ns;
 
 	if (other->count == 0)
 		return KP_OK;
@@ -121,9 +133,8 @@ enum kp_status kp_durations_merge(struct kp_duration_tally *tally,
 	if (other->max_ns > tally->max_ns)
 		tally->max_ns = other->max_ns;
 	tally->count += other->count;
-	tally->total_ns = kp_add_saturating(tally->total_ns, other->total_ns);
-	tally->mean_ns += distance * theirs / (ours + theirs);
-	tally->squares += other->squares + distance * distance * ours * theirs / (ours + theirs);
+	tally->sum += other->sum;
+	tally->squares += other->squares;
 	return KP_OK;
 }
 
@@ -188,6 +199,21 @@ uint64_t kp_durations_count_from(const struct kp_duration_tally *tally, double d
 	return counting.count;
 }
 
+/*
+ * The population's variance. With whole = ⌊mean⌋, Σ(x - mean)² = Σ(x - whole)² - rest² / n, where
+ * rest = Σx - n whole: the first is whole and exact however large its terms are, as long as it is
+ * below 2^128 itself.
+ */
+static double variance_of(const struct kp_duration_tally *tally)
+{
+	unsigned __int128 whole = tally->sum / tally->count, rest = tally->sum % tally->count;
+	unsigned __int128 squares =
+		tally->squares - 2 * whole * tally->sum + tally->count * whole * whole;
+	double n = (double)tally->count;
+
+	return fmax(((double)squares - (double)rest * (double)rest / n) / n, 0);
+}
+
 struct kp_durations kp_durations_result(const struct kp_duration_tally *tally)
 {
 	uint64_t count = tally->count;
@@ -196,12 +222,12 @@ struct kp_durations kp_durations_result(const struct kp_duration_tally *tally)
 		return (struct kp_durations){0};
 	return (struct kp_durations){
 		.timed = count,
-		.total_ns = tally->total_ns,
+		.total_ns = tally->sum < UINT64_MAX ? (uint64_t)tally->sum : UINT64_MAX,
 		.min_ns = tally->min_ns,
 		.max_ns = tally->max_ns,
-		.mean_ns = tally->total_ns == UINT64_MAX ? tally->mean_ns
-							 : (double)tally->total_ns / (double)count,
-		.stddev_ns = sqrt(fmax(tally->squares, 0) / (double)count),
+		.mean_ns = (double)tally->sum / (double)count,
+		.stddev_ns =
+			fmin(sqrt(variance_of(tally)), (double)(tally->max_ns - tally->min_ns)),
 		.median_ns = (at_rank(tally, (count - 1) / 2) + at_rank(tally, count / 2)) / 2,
 	};
 }

@@ -4,7 +4,7 @@
  * Quantiles come from a histogram: one bucket for each nanosecond below 2048, above that 1024
  * buckets for each power of two, so that a bucket's middle is within 0.05 % of all its durations.
  * Buckets live in pages of 64, allocated as durations fall into them; one kernel's durations lie
- * close together and need a few pages. Mean and deviation follow Welford, merging follows Chan.
+ * close together and need a few pages. Sums are whole numbers, so that nothing depends on an order.
  *
  * Everything is allocated from the caller's arena. Not thread-safe.
  */
@@ -29,9 +29,8 @@ struct kp_duration_group {
 /* Zeroed: no durations yet. */
 struct kp_duration_tally {
 	uint64_t count;
-	uint64_t total_ns; /* saturates */
 	uint64_t min_ns, max_ns;
-	double mean_ns, squares; /* squares: sum of squared distances from the mean */
+	unsigned __int128 sum, squares; /* of the durations, of their squares; modulo 2^128 */
 	struct kp_duration_group *groups[KP_DURATION_GROUPS];
 };
 
@@ -44,6 +43,10 @@ static inline uint64_t kp_add_saturating(uint64_t a, uint64_t b)
 /* Adds one duration (at most KP_DURATION_MAX_NS). Errors: KP_NO_MEMORY. */
 enum kp_status kp_durations_add(struct kp_duration_tally *tally, uint64_t duration_ns,
 				struct kp_arena *arena);
+
+/* The same for many. */
+enum kp_status kp_durations_add_all(struct kp_duration_tally *tally, const uint64_t *durations_ns,
+				    size_t count, struct kp_arena *arena);
 
 /* Adds all that `other` holds. Errors: KP_NO_MEMORY. */
 enum kp_status kp_durations_merge(struct kp_duration_tally *tally,

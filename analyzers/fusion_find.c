@@ -40,7 +40,8 @@ struct found {
 
 struct word {
 	unsigned inputs;
-	uint64_t starts; /* bits of the rules that it can begin */
+	uint64_t starts;  /* bits of the rules that it can begin, */
+	uint64_t seconds; /* and of those that it can go on with behind one launch */
 };
 
 struct kp_fusion_finder {
@@ -49,6 +50,7 @@ struct kp_fusion_finder {
 	struct word *words;
 	size_t word_count;
 	uint32_t *elements; /* [rule][word] */
+	uint64_t alone;     /* bits of the rules that one launch may be a chain of */
 	struct window *windows;
 	size_t window_count, window_capacity;
 	size_t next_window;       /* to be taken from its lane when there are as many as may be */
@@ -77,12 +79,13 @@ static enum kp_status add_word(struct kp_fusion_finder *finder, const char *text
 	return status;
 }
 
-/* What a rule says of words: those of its elements, and of these the ones that may come first. */
+/* What a rule says of words: those of its elements, and of these the ones that may come first and
+ * second. */
 static void know_rule(struct kp_fusion_finder *finder, size_t number)
 {
 	const struct kp_fusion_rule *rule = &finder->operators->fusions[number];
 	uint32_t *elements = &finder->elements[number * finder->texts.count];
-	bool begins = true;
+	uint32_t firsts = kp_fusion_rule_next(rule, 0), seconds = kp_fusion_rule_next(rule, firsts);
 
 	for (size_t i = 0; i < rule->element_count; i++) {
 		for (size_t k = 0; k < rule->elements[i].count; k++) {
@@ -92,10 +95,11 @@ static void know_rule(struct kp_fusion_finder *finder, size_t number)
 			if (!kp_intern_find(&finder->texts, text, strlen(text) + 1, &word))
 				continue;
 			elements[word] |= 1U << i;
-			finder->words[word].starts |= begins ? 1ULL << number : 0;
+			finder->words[word].starts |= (uint64_t)(firsts >> i & 1) << number;
+			finder->words[word].seconds |= (uint64_t)(seconds >> i & 1) << number;
 		}
-		begins &= rule->optional >> i & 1;
 	}
+	finder->alone |= (uint64_t)(seconds >> rule->element_count & 1) << number;
 }
 
 static enum kp_status make_words(struct kp_fusion_finder *finder)
@@ -349,11 +353,16 @@ static void apply_rule(const struct kp_fusion_finder *finder, const struct windo
 {
 	const struct kp_fusion_rule *rule = &finder->operators->fusions[number];
 	const uint32_t *elements = &finder->elements[number * finder->texts.count];
+	struct kp_fusion_memo memo;
 
+	memo.end = 0;
 	for (; places; places &= places - 1) {
 		size_t at = (size_t)__builtin_ctzll(places);
-		const struct kp_fusion_strip strip = {window->words + at, window->count - at,
-						      out->used >> at};
+		const struct kp_fusion_strip strip = {.words = window->words + at,
+						      .count = window->count - at,
+						      .used = out->used >> at,
+						      .memo = &memo,
+						      .at = at};
 		uint64_t members;
 		bool open;
 		size_t length = kp_fusion_rule_match(rule, elements, &strip, &members, &open);
@@ -416,6 +425,8 @@ static enum kp_status settle(struct kp_fusion_finder *finder, struct window *win
 	for (size_t i = 0; i < window->count; i++) {
 		uint64_t starts = finder->words[window->words[i]].starts;
 
+		if (i + 1 < window->count) /* of the last it is not known what comes behind it */
+			starts &= finder->words[window->words[i + 1]].seconds | finder->alone;
 		for (rules |= starts; starts; starts &= starts - 1)
 			places[__builtin_ctzll(starts)] |= 1ULL << i;
 	}
@@ -486,16 +497,17 @@ static bool follows(const struct kp_fusion_launch *last, const struct kp_fusion_
 enum kp_status kp_fusion_finder_launch(struct kp_fusion_finder *finder, uint32_t lane,
 				       const struct kp_fusion_launch *launch)
 {
-	struct entry entry = {.launch = *launch};
 	struct window *window;
 	enum kp_status status = window_of(finder, lane, &window);
+	struct entry *entry;
+	uint64_t gap_ns = 0;
 
 	if (status == KP_OK && window->count) {
 		const struct kp_fusion_launch *last = &window->entries[window->count - 1].launch;
 
 		if (launch->start_ns > last->end_ns)
-			entry.gap_ns = launch->start_ns - last->end_ns;
-		if (!follows(last, launch, entry.gap_ns))
+			gap_ns = launch->start_ns - last->end_ns;
+		if (!follows(last, launch, gap_ns))
 			status = settle(finder, window, WINDOW);
 		else if (window->count == WINDOW)
 			status = settle(finder, window, HALF);
@@ -503,7 +515,16 @@ enum kp_status kp_fusion_finder_launch(struct kp_fusion_finder *finder, uint32_t
 	if (status != KP_OK)
 		return status;
 	window->words[window->count] = launch->word;
-	window->entries[window->count++] = entry;
+	entry = &window->entries[window->count++];
+	entry->gap_ns = gap_ns;
+	/* Member by member: they have only just been written. */
+	entry->launch.start_ns = launch->start_ns;
+	entry->launch.end_ns = launch->end_ns;
+	entry->launch.config = launch->config;
+	entry->launch.row = launch->row;
+	entry->launch.correlation = launch->correlation;
+	entry->launch.word = launch->word;
+	entry->launch.graph = launch->graph;
 	return KP_OK;
 }
 

@@ -204,7 +204,7 @@ enum kp_status kp_fusion_rules_read(struct kp_rules_yaml *yaml, const yaml_node_
 /* ---- matching ---- */
 
 /* What may come next, where elements that may be absent are. */
-static uint32_t skip_optional(const struct kp_fusion_rule *rule, uint32_t next)
+static inline uint32_t skip_optional(const struct kp_fusion_rule *rule, uint32_t next)
 {
 	uint32_t before;
 
@@ -215,23 +215,49 @@ static uint32_t skip_optional(const struct kp_fusion_rule *rule, uint32_t next)
 	return next;
 }
 
+uint32_t kp_fusion_rule_next(const struct kp_fusion_rule *rule, uint32_t fits)
+{
+	return skip_optional(rule, fits ? fits << 1 | (fits & rule->repeated) : 1);
+}
+
+/* Whether all goes on as it did for the last that found nothing. */
+static inline bool goes_on(const struct kp_fusion_memo *memo, size_t at, uint32_t next)
+{
+	return memo && at < memo->end && memo->next[at] == next;
+}
+
+/* Nothing was found from `from` on up to `end`. */
+static void remember(struct kp_fusion_memo *memo, size_t end, bool open)
+{
+	if (!memo)
+		return;
+	memo->end = end;
+	memo->open = open;
+}
+
 size_t kp_fusion_rule_match(const struct kp_fusion_rule *rule, const uint32_t *elements,
 			    const struct kp_fusion_strip *strip, uint64_t *members, bool *open)
 {
 	uint32_t end = 1U << rule->element_count, next = skip_optional(rule, 1);
+	struct kp_fusion_memo *memo = strip->memo;
 	uint64_t seen = 0;
-	size_t longest = 0;
+	size_t longest = 0, i;
 
 	*members = 0;
 	*open = false;
-	for (size_t i = 0; i < strip->count; i++) {
+	for (i = 0; i < strip->count && next; i++) {
 		uint32_t fits = next & elements[strip->words[i]];
 
+		if (goes_on(memo, strip->at + i, next)) {
+			*open = memo->open;
+			memo->end = longest ? 0 : memo->end;
+			return longest;
+		}
+		if (memo)
+			memo->next[strip->at + i] = next;
 		if (strip->used >> i & 1)
 			fits &= rule->stays;
-		if (!fits)
-			return longest;
-		next = skip_optional(rule, fits << 1 | (fits & rule->repeated));
+		next = fits ? kp_fusion_rule_next(rule, fits) : 0;
 		if (fits & ~rule->stays)
 			seen |= 1ULL << i;
 		if (next & end) {
@@ -240,5 +266,6 @@ size_t kp_fusion_rule_match(const struct kp_fusion_rule *rule, const uint32_t *e
 		}
 	}
 	*open = (next & ~end) != 0;
+	remember(memo, longest ? 0 : strip->at + i, *open);
 	return longest;
 }

@@ -32,13 +32,29 @@ struct kp_fusion_rule {
 enum kp_status kp_fusion_rules_read(struct kp_rules_yaml *yaml, const yaml_node_t *list,
 				    struct kp_operators *out);
 
+/*
+ * How the last attempt of a rule went along a strip that found nothing from its beginning to `end`:
+ * another one that comes to the same place in the same state goes on as that did.
+ */
+struct kp_fusion_memo {
+	uint32_t next[64]; /* the elements that could come at each place */
+	size_t end;        /* 0: there was no such attempt */
+	bool open;
+};
+
 /* Launches of a stream, one behind the other. */
 struct kp_fusion_strip {
 	const uint16_t *words;
 	size_t count;  /* 64 at most */
 	uint64_t used; /* bits of those that are part of a chain already: for others they only stay
 			*/
+	struct kp_fusion_memo *memo; /* of the strip that this is the end of; NULL: none */
+	size_t at;                   /* where this one begins in it */
 };
+
+/* Bits of the elements that may come behind a launch that is any of those in `fits`; behind none:
+ * first. The bit behind the last element: the chain may end there. */
+uint32_t kp_fusion_rule_next(const struct kp_fusion_rule *rule, uint32_t fits);
 
 /*
  * The longest chain of a rule that begins with the first launch; elements[word] has

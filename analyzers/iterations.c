@@ -243,7 +243,7 @@ enum kp_status kp_iterations_finish(struct kp_iterations *iterations, struct kp_
 	row->wall = spread_of(&iterations->walls);
 	row->busy = spread_of(&iterations->busy);
 	row->kernels = spread_of(&iterations->kernels);
-	row->wall_total_ns = iterations->walls.total_ns;
+	row->wall_total_ns = kp_durations_result(&iterations->walls).total_ns;
 	put_outliers(iterations, row);
 	if (row->count)
 		put_gain(iterations, row);

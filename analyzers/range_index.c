@@ -199,9 +199,24 @@ static uint32_t last_begun(const struct kp_range_stack *stack, size_t count, uin
 	return from ? (uint32_t)(from - 1) : KP_RANGE_NONE;
 }
 
-uint32_t kp_range_stack_at(const struct kp_range_stack *stack, uint64_t at_ns)
+/* The same, which as a rule is the one that was found last, or the one behind that. */
+static uint32_t last_begun_near(struct kp_range_stack *stack, uint64_t at_ns)
 {
-	uint32_t at = last_begun(stack, stack->linked, at_ns);
+	const struct kp_range_node *nodes = stack->nodes;
+	size_t at = stack->found, end = at + 2;
+	uint32_t found;
+
+	for (; at < end && at < stack->linked && nodes[at].start_ns <= at_ns; at++)
+		if (at + 1 == stack->linked || nodes[at + 1].start_ns > at_ns)
+			return stack->found = (uint32_t)at;
+	found = last_begun(stack, stack->linked, at_ns);
+	stack->found = found == KP_RANGE_NONE ? 0 : found;
+	return found;
+}
+
+uint32_t kp_range_stack_at(struct kp_range_stack *stack, uint64_t at_ns)
+{
+	uint32_t at = last_begun_near(stack, at_ns);
 
 	while (at != KP_RANGE_NONE && stack->nodes[at].end_ns <= at_ns)
 		at = stack->nodes[at].parent;

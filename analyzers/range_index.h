@@ -40,6 +40,7 @@ struct kp_range_stack {
 	uint32_t next; /* stack of the same thread; KP_RANGE_NONE */
 	struct kp_range_node *nodes;
 	size_t count, capacity, linked; /* linked: so many are in order, and have a parent */
+	uint32_t found;                 /* the last that had begun, at the instant asked for last */
 	uint64_t *latest_ns;            /* of the process: the latest end up to each */
 	size_t latest_capacity;
 };
@@ -71,7 +72,7 @@ enum kp_status kp_range_index_link(struct kp_range_index *index, uint64_t waterm
 /* A thread's first stack; KP_RANGE_NONE: it has no ranges. */
 uint32_t kp_range_index_thread(const struct kp_range_index *index, uint32_t thread);
 /* The innermost range of a stack that is open at an instant; KP_RANGE_NONE: none. */
-uint32_t kp_range_stack_at(const struct kp_range_stack *stack, uint64_t at_ns);
+uint32_t kp_range_stack_at(struct kp_range_stack *stack, uint64_t at_ns);
 /*
  * Of a stack of the process: the range before `from` (the count, at first) that was open at the
  * instant, latest begin first; KP_RANGE_NONE: there is none.

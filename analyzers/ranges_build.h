@@ -25,6 +25,8 @@ struct kp_ranges_process {
 	uint8_t *phases; /* of each string: its phase, plus one; 0: not judged yet */
 	struct kp_ranges_kernel *batch;
 	size_t batch_count, batch_capacity;
+	struct kp_ranges_kernel *left; /* scratch: what was left of the batch before */
+	size_t left_count, left_capacity;
 };
 
 /* A row while it grows. */

@@ -1,5 +1,6 @@
 /* Building a report; see report.h for what it says and report_build.h for how. */
 #include "analyzers/report.h"
+#include "analyzers/report_passes.h"
 
 #include <stdlib.h>
 
@@ -56,6 +57,8 @@ static enum kp_status builder_init(struct kp_builder *builder, struct kp_reader 
 	if (!builder->report || !builder->scratch || !builder->processes)
 		return KP_NO_MEMORY;
 	builder->report->options = *options;
+	builder->passes = options->timeline && !options->no_iterations ? 2 : 1;
+	builder->threads = options->threads ? options->threads : kp_relay_threads(reader);
 	builder->report->arena = kp_arena_create();
 	if (!builder->report->arena)
 		return KP_NO_MEMORY;
@@ -108,6 +111,7 @@ static void builder_fini(struct kp_builder *builder)
 	kp_build_host_end(builder);
 	kp_build_clocks_fini(builder);
 	kp_build_labels_fini(builder);
+	kp_build_tally_end(builder);
 	free(builder->processes);
 	free(builder->gpus);
 	free(builder->rows);
@@ -121,22 +125,42 @@ static void builder_fini(struct kp_builder *builder)
 	kp_arena_destroy(builder->scratch);
 }
 
-static enum kp_status read_all(struct kp_builder *builder)
+/* How far all passes are together. */
+static enum kp_status tell_progress(void *context, struct kp_reader_place place)
 {
-	struct kp_event event;
+	const struct kp_builder *builder = context;
 	const struct kp_report_options *options = &builder->report->options;
+
+	place.done += builder->pass * place.of;
+	place.of *= builder->passes;
+	return options->progress(options->progress_context, place);
+}
+
+enum kp_status kp_build_read(struct kp_builder *builder, struct kp_relay *relay)
+{
 	enum kp_status status;
 
-	kp_reader_rewind(builder->reader);
-	while ((status = kp_reader_next(builder->reader, &event)) == KP_OK) {
-		status = kp_build_event(builder, &event);
-		if (status == KP_OK && options->progress)
-			status = options->progress(options->progress_context,
-						   kp_reader_place(builder->reader));
-		if (status != KP_OK)
-			return status;
-	}
-	if (status != KP_END)
+	relay->reader = builder->reader;
+	if (builder->report->options.progress)
+		relay->progress = tell_progress;
+	relay->progress_context = builder;
+	status = kp_relay_run(relay, builder->threads);
+	builder->pass++;
+	return status;
+}
+
+static enum kp_status read_all(struct kp_builder *builder)
+{
+	struct kp_relay relay = {
+		.context = builder,
+		.takers = {kp_build_count, kp_build_follow, kp_build_tie},
+		.taker_count = builder->host ? 2 : 3,
+		.is_prepared = kp_build_is_prepared,
+		.prepare = kp_build_prepare,
+	};
+	enum kp_status status = kp_build_read(builder, &relay);
+
+	if (status != KP_OK)
 		return status;
 	kp_build_windows_finish(builder);
 	status = kp_build_timeline_flush(builder);
@@ -145,7 +169,7 @@ static enum kp_status read_all(struct kp_builder *builder)
 	if (status != KP_OK)
 		return status;
 	status = kp_build_host_finish(builder);
-	return status == KP_OK ? kp_build_ranges_settle(builder, UINT64_MAX) : status;
+	return status == KP_OK ? kp_build_ranges_finish(builder) : status;
 }
 
 enum kp_status kp_report_build(struct kp_reader *reader, const struct kp_report_options *options,

@@ -70,6 +70,8 @@ struct kp_report_options {
 	bool busy_shares;     /* compute busy_pct and span_pct of the rows; else they are 0 */
 	bool ranges;          /* find out what NVTX ranges own; else NULL */
 	bool timeline;        /* compute the timeline and exclusive times; else NULL and 0 */
+	bool no_iterations;   /* of the timeline leave out iterations and phases, */
+	bool no_fusion;       /* and candidates of fusion */
 	bool step_parts;      /* compute timeline->parts; else NULL */
 	bool overview;        /* compute it; else it is empty */
 	bool process_times;   /* compute busy_ns of the processes; else they are 0 */
@@ -83,6 +85,7 @@ struct kp_report_options {
 	 * building. NULL: nobody asks. Neither is kept. */
 	enum kp_status (*progress)(void *context, struct kp_reader_place place);
 	void *progress_context;
+	unsigned threads; /* the caller's included; 0: as many as it is worth. Reports are equal. */
 };
 
 struct kp_report {

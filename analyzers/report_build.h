@@ -49,8 +49,11 @@ struct kp_build_gpu {
 
 struct kp_builder {
 	struct kp_reader *reader;
+	unsigned threads;      /* that read it */
+	unsigned pass, passes; /* how often it has been read, and will be at most */
 	struct kp_report *report;
-	struct kp_arena *scratch; /* histograms */
+	struct kp_arena *scratch;         /* histograms */
+	struct kp_build_sorting *sorting; /* of batches; NULL: none yet */
 	const struct kp_operators *operators;
 	struct kp_operators *own_operators; /* NULL: they are the caller's */
 	struct kp_build_process *processes;
@@ -90,9 +93,6 @@ struct kp_builder {
 	size_t *traffic_operators;      /* in the rules, of each row */
 	uint32_t *traffic_classes;      /* scratch */
 };
-
-/* report_read.c: one batch of the trace. */
-enum kp_status kp_build_event(struct kp_builder *builder, const struct kp_event *event);
 
 /* report_totals.c: GPUs, processes, memory operations, counts, and the totals of all. */
 enum kp_status kp_build_totals(struct kp_builder *builder);

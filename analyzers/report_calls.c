@@ -87,6 +87,11 @@ enum kp_status kp_build_calls_begin(struct kp_builder *builder)
 	return KP_OK;
 }
 
+bool kp_build_calls_wanted(const struct kp_builder *builder, const struct kp_process *process)
+{
+	return builder->calls->ties[process->index] != NULL;
+}
+
 enum kp_status kp_build_calls_launch(struct kp_builder *builder, const struct kp_process *process,
 				     uint32_t row, const struct kp_launch *launch)
 {
@@ -115,25 +120,22 @@ static enum kp_status settle(struct kp_build_calls *calls, uint32_t process, boo
 }
 
 /* Where the trace turns out to be broken, records may be missing from here on. */
-static void look_for_damage(struct kp_builder *builder)
+static void look_for_damage(struct kp_build_calls *calls, uint64_t damaged)
 {
-	const struct kp_damage damage = kp_reader_damage(builder->reader);
-	struct kp_build_calls *calls = builder->calls;
-
-	if (damage.damaged_chunks == calls->damaged_chunks)
+	if (damaged == calls->damaged_chunks)
 		return;
-	calls->damaged_chunks = damage.damaged_chunks;
+	calls->damaged_chunks = damaged;
 	for (size_t i = 0; i < calls->process_count; i++)
 		if (calls->ties[i])
 			kp_library_ties_distrust(calls->ties[i]);
 }
 
-enum kp_status kp_build_calls_settle(struct kp_builder *builder, const struct kp_process *process)
+enum kp_status kp_build_calls_settle(struct kp_builder *builder, const struct kp_event *event)
 {
-	if (!builder->calls->ties[process->index])
+	if (!kp_build_calls_wanted(builder, event->process))
 		return KP_OK;
-	look_for_damage(builder);
-	return settle(builder->calls, process->index, false);
+	look_for_damage(builder->calls, event->damaged_chunks);
+	return settle(builder->calls, event->process->index, false);
 }
 
 static void account(struct kp_report *report, const struct kp_library_ties *ties)
@@ -156,7 +158,7 @@ enum kp_status kp_build_calls_finish(struct kp_builder *builder)
 	struct kp_build_calls *calls = builder->calls;
 	enum kp_status status = KP_OK;
 
-	look_for_damage(builder);
+	look_for_damage(calls, kp_reader_damage(builder->reader).damaged_chunks);
 	for (uint32_t i = 0; status == KP_OK && i < calls->process_count; i++) {
 		if (!calls->ties[i])
 			continue;

@@ -20,9 +20,11 @@ enum kp_status kp_build_calls_begin(struct kp_builder *builder);
 enum kp_status kp_build_calls_launch(struct kp_builder *builder, const struct kp_process *process,
 				     uint32_t row, const struct kp_launch *launch);
 enum kp_status kp_build_calls_library(struct kp_builder *builder, const struct kp_event *event);
-enum kp_status kp_build_calls_settle(struct kp_builder *builder, const struct kp_process *process);
+enum kp_status kp_build_calls_settle(struct kp_builder *builder, const struct kp_event *event);
 enum kp_status kp_build_calls_finish(struct kp_builder *builder);
 void kp_build_calls_end(struct kp_builder *builder);
+/* Whether anything is done for a process. */
+bool kp_build_calls_wanted(const struct kp_builder *builder, const struct kp_process *process);
 
 /* All that were tied; *count: how many. */
 const struct kp_build_called *kp_build_calls_all(const struct kp_builder *builder, size_t *count);

@@ -1,5 +1,6 @@
 /* Keeping launches and samples until they are attributed; see report_counters.h. */
 #include "analyzers/report_counters.h"
+#include "analyzers/report_passes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -183,15 +184,12 @@ enum kp_status kp_build_counters_samples(struct kp_builder *builder, const struc
 		kp_process_counters(event->process, event->samples[0].session);
 	size_t places[KP_METRIC_COUNT];
 	struct kp_build_counters *counters;
-	enum kp_status status;
-	uint32_t gpu;
+	enum kp_status status = KP_OK;
 
 	if (!session || !KP_HAS(session, COUNTERS, device) || !KP_HAS(session, COUNTERS, metrics))
 		return KP_OK;
-	status = kp_build_gpu_of(builder, event->process, (uint32_t)session->device, &gpu);
-	if (status != KP_OK)
-		return status;
-	counters = counters_of(builder, gpu);
+	counters = counters_of(
+		builder, kp_build_place_of(builder, event->process, (uint32_t)session->device).gpu);
 	if (!counters)
 		return KP_NO_MEMORY;
 	counters->traffic.interval_ns =

@@ -15,7 +15,7 @@ enum kp_status kp_build_fusion_begin(struct kp_builder *builder)
 	struct kp_build_fusion *fusion;
 	enum kp_status status;
 
-	if (!builder->timeline)
+	if (!builder->timeline || builder->report->options.no_fusion)
 		return KP_OK;
 	fusion = calloc(1, sizeof(*fusion));
 	builder->fusion = fusion;
@@ -53,7 +53,7 @@ enum kp_status kp_build_fusion_see(struct kp_builder *builder, const struct kp_a
 		.graph = item->graph,
 	};
 
-	if (item->lane == KP_ACTIVITY_NO_LANE)
+	if (!fusion || item->lane == KP_ACTIVITY_NO_LANE)
 		return KP_OK;
 	if (item->kind != KP_ACTIVITY_KERNEL)
 		return kp_fusion_finder_break(fusion->finder, item->lane);

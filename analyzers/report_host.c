@@ -33,6 +33,7 @@ struct kp_build_host {
 	struct kp_host_thread *threads;
 	size_t thread_count, thread_capacity;
 	struct kp_intern pairs;  /* (row, number of the thread) */
+	struct kp_arena *arena;  /* of the histograms */
 	uint64_t damaged_chunks; /* so far */
 };
 
@@ -49,7 +50,8 @@ enum kp_status kp_build_host_begin(struct kp_builder *builder)
 	if (!builder->host)
 		return KP_NO_MEMORY;
 	builder->host->ties = calloc(processes, sizeof(struct kp_ties *));
-	if (!builder->host->ties)
+	builder->host->arena = kp_arena_create();
+	if (!builder->host->ties || !builder->host->arena)
 		return KP_NO_MEMORY;
 	builder->report->host.any = true;
 	builder->host->damaged_chunks = kp_reader_damage(builder->reader).damaged_chunks;
@@ -75,6 +77,7 @@ void kp_build_host_end(struct kp_builder *builder)
 	for (size_t i = 0; host->ties && i < processes; i++)
 		kp_ties_destroy(host->ties[i]);
 	free(host->ties);
+	kp_arena_destroy(host->arena);
 	free(host->rows);
 	free(host->threads);
 	kp_intern_fini(&host->thread_keys);
@@ -138,7 +141,7 @@ static enum kp_status read_call(struct kp_builder *builder, const struct kp_proc
 
 		host->threads[number].total_ns =
 			kp_add_saturating(host->threads[number].total_ns, took_ns);
-		status = kp_durations_add(&host->call, took_ns, builder->scratch);
+		status = kp_durations_add(&host->call, took_ns, builder->host->arena);
 	}
 	if (status != KP_OK)
 		return status;
@@ -202,9 +205,9 @@ static enum kp_status add_times(struct kp_builder *builder, struct host_row *row
 	if (call->kernels && call->kernels != KP_HOST_UNKNOWN)
 		status = kp_durations_add(&row->call,
 					  (call->end_ns - call->start_ns) / call->kernels,
-					  builder->scratch);
+					  builder->host->arena);
 	if (status == KP_OK && first && record->start_ns && waited_ns <= KP_DURATION_MAX_NS)
-		status = kp_durations_add(&row->queue, waited_ns, builder->scratch);
+		status = kp_durations_add(&row->queue, waited_ns, builder->host->arena);
 	return status;
 }
 
@@ -235,10 +238,9 @@ static enum kp_status tied(void *context, const struct kp_tie_record *record,
 }
 
 /* Whose the unreadable part is cannot be told here, nor what was in it. */
-static void look_for_damage(struct kp_builder *builder)
+static void look_for_damage(struct kp_builder *builder, uint64_t damaged)
 {
 	size_t processes = kp_reader_process_count(builder->reader);
-	uint64_t damaged = kp_reader_damage(builder->reader).damaged_chunks;
 
 	if (damaged == builder->host->damaged_chunks)
 		return;
@@ -248,13 +250,13 @@ static void look_for_damage(struct kp_builder *builder)
 			kp_ties_distrust(builder->host->ties[i]);
 }
 
-static enum kp_status settle(struct kp_builder *builder, uint64_t watermark_ns)
+static enum kp_status settle(struct kp_builder *builder, uint64_t watermark_ns, uint64_t damaged)
 {
 	size_t processes = kp_reader_process_count(builder->reader);
 	enum kp_status status = KP_OK;
 
 	if (builder->host)
-		look_for_damage(builder);
+		look_for_damage(builder, damaged);
 	for (size_t i = 0; builder->host && status == KP_OK && i < processes; i++) {
 		struct visit visit = {builder, kp_reader_process(builder->reader, i)};
 		const struct kp_tie_visitor visitor = {&visit, tied};
@@ -265,9 +267,11 @@ static enum kp_status settle(struct kp_builder *builder, uint64_t watermark_ns)
 	return status;
 }
 
-enum kp_status kp_build_host_settle(struct kp_builder *builder, uint64_t watermark_ns)
+enum kp_status kp_build_host_settle(struct kp_builder *builder, const struct kp_event *event)
 {
-	return watermark_ns == UINT64_MAX ? KP_OK : settle(builder, watermark_ns);
+	return event->watermark_ns == UINT64_MAX
+		       ? KP_OK
+		       : settle(builder, event->watermark_ns, event->damaged_chunks);
 }
 
 /* ---- results ---- */
@@ -305,7 +309,8 @@ enum kp_status kp_build_host_finish(struct kp_builder *builder)
 {
 	struct kp_report_host *out = &builder->report->host;
 	size_t processes = kp_reader_process_count(builder->reader);
-	enum kp_status status = settle(builder, UINT64_MAX);
+	enum kp_status status =
+		settle(builder, UINT64_MAX, kp_reader_damage(builder->reader).damaged_chunks);
 
 	if (!builder->host || status != KP_OK)
 		return status;
@@ -376,10 +381,10 @@ static enum kp_status join_rows(struct kp_builder *builder, const struct kp_buil
 		if (number >= host->row_count)
 			continue;
 		to->tied += host->rows[number].tied;
-		if (kp_durations_merge(&to->call, &host->rows[number].call, builder->scratch) !=
+		if (kp_durations_merge(&to->call, &host->rows[number].call, builder->host->arena) !=
 			    KP_OK ||
-		    kp_durations_merge(&to->queue, &host->rows[number].queue, builder->scratch) !=
-			    KP_OK)
+		    kp_durations_merge(&to->queue, &host->rows[number].queue,
+				       builder->host->arena) != KP_OK)
 			return KP_NO_MEMORY;
 	}
 	return count_threads(host, operator_of, operators);

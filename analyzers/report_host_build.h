@@ -5,12 +5,13 @@
 #include "analyzers/report_build.h"
 
 /* report_host.c. Before reading; each launch of a row; a batch of calls; what lies before the
- * watermark; after reading; a row; operators, by their index in the rules. Errors: KP_NO_MEMORY. */
+ * watermark of a batch; after reading; a row; operators, by their index in the rules. Errors:
+ * KP_NO_MEMORY. */
 enum kp_status kp_build_host_begin(struct kp_builder *builder);
 enum kp_status kp_build_host_launch(struct kp_builder *builder, const struct kp_process *process,
 				    uint32_t row, const struct kp_launch *launch);
 enum kp_status kp_build_host_calls(struct kp_builder *builder, const struct kp_event *event);
-enum kp_status kp_build_host_settle(struct kp_builder *builder, uint64_t watermark_ns);
+enum kp_status kp_build_host_settle(struct kp_builder *builder, const struct kp_event *event);
 enum kp_status kp_build_host_finish(struct kp_builder *builder);
 struct kp_host_times kp_build_host_row(const struct kp_builder *builder, uint32_t row);
 enum kp_status kp_build_host_operators(struct kp_builder *builder,

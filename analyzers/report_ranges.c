@@ -87,6 +87,7 @@ void kp_build_ranges_end(struct kp_builder *builder)
 		free(own->texts);
 		free(own->phases);
 		free(own->batch);
+		free(own->left);
 	}
 	free(ranges->processes);
 	free(ranges->rows);
@@ -231,10 +232,9 @@ static enum kp_status settle_process(struct kp_builder *builder, const struct kp
 }
 
 /* Whose the unreadable part is cannot be told here, nor what was in it. */
-static void look_for_damage(struct kp_builder *builder)
+static void look_for_damage(struct kp_builder *builder, uint64_t damaged)
 {
 	struct kp_build_ranges *ranges = builder->ranges;
-	uint64_t damaged = kp_reader_damage(builder->reader).damaged_chunks;
 
 	if (damaged == ranges->damaged_chunks)
 		return;
@@ -244,18 +244,30 @@ static void look_for_damage(struct kp_builder *builder)
 			kp_run_ties_distrust(ranges->processes[i].runs);
 }
 
-enum kp_status kp_build_ranges_settle(struct kp_builder *builder, uint64_t watermark_ns)
+static enum kp_status settle(struct kp_builder *builder, uint64_t watermark_ns, uint64_t damaged)
 {
 	size_t processes = kp_reader_process_count(builder->reader);
 	enum kp_status status = KP_OK;
 
 	if (builder->ranges)
-		look_for_damage(builder);
+		look_for_damage(builder, damaged);
 	for (size_t i = 0; builder->ranges && status == KP_OK && i < processes; i++)
 		if (builder->ranges->processes[i].any)
 			status = settle_process(builder, kp_reader_process(builder->reader, i),
 						watermark_ns);
 	return status;
+}
+
+enum kp_status kp_build_ranges_settle(struct kp_builder *builder, const struct kp_event *event)
+{
+	return event->watermark_ns == UINT64_MAX
+		       ? KP_OK
+		       : settle(builder, event->watermark_ns, event->damaged_chunks);
+}
+
+enum kp_status kp_build_ranges_finish(struct kp_builder *builder)
+{
+	return settle(builder, UINT64_MAX, kp_reader_damage(builder->reader).damaged_chunks);
 }
 
 const struct kp_owned_phase *kp_build_ranges_phase(const struct kp_builder *builder, size_t use,

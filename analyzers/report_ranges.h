@@ -14,8 +14,8 @@ struct kp_owned_phase {
 };
 
 /* report_ranges.c. Before reading; a batch of ranges or runs; a launch of a row; a record and its
- * call, where calls are tied (NULL: it is not); what lies before the watermark; after reading; into
- * the report, when its totals stand. Errors: KP_NO_MEMORY. */
+ * call, where calls are tied (NULL: it is not); what lies before the watermark of a batch; after
+ * reading; into the report, when its totals stand. Errors: KP_NO_MEMORY. */
 enum kp_status kp_build_ranges_begin(struct kp_builder *builder);
 enum kp_status kp_build_ranges_event(struct kp_builder *builder, const struct kp_event *event);
 enum kp_status kp_build_ranges_launch(struct kp_builder *builder, const struct kp_process *process,
@@ -23,7 +23,8 @@ enum kp_status kp_build_ranges_launch(struct kp_builder *builder, const struct k
 enum kp_status kp_build_ranges_tied(struct kp_builder *builder, const struct kp_process *process,
 				    const struct kp_tie_record *record,
 				    const struct kp_host_call *call);
-enum kp_status kp_build_ranges_settle(struct kp_builder *builder, uint64_t watermark_ns);
+enum kp_status kp_build_ranges_settle(struct kp_builder *builder, const struct kp_event *event);
+enum kp_status kp_build_ranges_finish(struct kp_builder *builder);
 enum kp_status kp_build_ranges_put(struct kp_builder *builder);
 void kp_build_ranges_end(struct kp_builder *builder);
 /* Of a use and phase, after reading; NULL: it is not known by launch. */

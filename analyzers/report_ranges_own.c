@@ -2,11 +2,14 @@
 #include "analyzers/ranges_build.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "trace/vector.h"
 
 /* By time, the ranges of so many threads and domains are looked at for each kernel. */
 #define STACKS_MOST 64U
+/* What is no further than that from its place is put there; else all is sorted. */
+#define NEAR 16
 
 /* ---- rows ---- */
 
@@ -187,14 +190,14 @@ static void give_thread(struct owner *owner, struct kp_range_index *index)
 }
 
 /* Whether the ranges of two threads in one domain were open, or there are too many to look. */
-static bool is_ambiguous(const struct kp_range_index *index, uint64_t at_ns)
+static bool is_ambiguous(struct kp_range_index *index, uint64_t at_ns)
 {
 	uint32_t domains[STACKS_MOST], count = 0;
 
 	if (index->stack_count > STACKS_MOST)
 		return true;
 	for (size_t i = 0; i < index->stack_count; i++) {
-		const struct kp_range_stack *stack = &index->stacks[i];
+		struct kp_range_stack *stack = &index->stacks[i];
 
 		if (stack->of_process || kp_range_stack_at(stack, at_ns) == KP_RANGE_NONE)
 			continue;
@@ -271,6 +274,50 @@ static int by_start(const void *left, const void *right)
 	return (a->end_ns > b->end_ns) - (a->end_ns < b->end_ns);
 }
 
+/* Puts one to its place among those before it; false: that is too far. */
+static bool sink(struct kp_ranges_kernel *added, size_t number)
+{
+	const struct kp_ranges_kernel kernel = added[number];
+	size_t at = number;
+
+	while (at && number - at < NEAR && by_start(&added[at - 1], &kernel) > 0) {
+		added[at] = added[at - 1];
+		at--;
+	}
+	added[at] = kernel;
+	return !at || number - at < NEAR || by_start(&added[at - 1], &kernel) <= 0;
+}
+
+/* Sorts what was added, as a rule in order but for equal starts. */
+static void sort_added(struct kp_ranges_kernel *added, size_t count)
+{
+	for (size_t i = 1; i < count; i++)
+		if (!sink(added, i)) {
+			qsort(added, count, sizeof(*added), by_start);
+			return;
+		}
+}
+
+/* Sorts the batch: what was left of the one before is, and is few as a rule. */
+static enum kp_status sort_batch(struct kp_ranges_process *own)
+{
+	struct kp_ranges_kernel *batch = own->batch;
+	size_t left = own->left_count, at = 0, next = left, taken = 0;
+
+	sort_added(batch + left, own->batch_count - left);
+	if (!kp_vector_reserve((void **)&own->left, left, &own->left_capacity, sizeof(*own->left)))
+		return KP_NO_MEMORY;
+	if (left)
+		memcpy(own->left, batch, left * sizeof(*batch));
+	for (; taken < left; at++) {
+		if (next < own->batch_count && by_start(&own->left[taken], &batch[next]) > 0)
+			batch[at] = batch[next++];
+		else
+			batch[at] = own->left[taken++];
+	}
+	return KP_OK;
+}
+
 static enum kp_status reserve_phases(struct kp_builder *builder)
 {
 	struct kp_build_ranges *ranges = builder->ranges;
@@ -294,13 +341,14 @@ enum kp_status kp_ranges_own(struct kp_builder *builder, const struct kp_process
 		return KP_OK;
 	if (reserve_phases(builder) != KP_OK)
 		return KP_NO_MEMORY;
-	qsort(own->batch, own->batch_count, sizeof(*own->batch), by_start);
+	if (sort_batch(own) != KP_OK)
+		return KP_NO_MEMORY;
 	for (size_t i = 0; i < own->batch_count; i++) {
 		if (own->batch[i].at_ns < watermark_ns)
 			own_one(builder, process, &own->batch[i]);
 		else
 			own->batch[left++] = own->batch[i];
 	}
-	own->batch_count = left;
+	own->batch_count = own->left_count = left;
 	return KP_OK;
 }

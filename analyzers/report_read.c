@@ -1,31 +1,8 @@
-/* Reading a trace into the builder's accumulators; see report_build.h. */
+/* What a report counts of each batch of a trace; see report_build.h. */
 #include "analyzers/report_build.h"
-#include "analyzers/report_calls.h"
-#include "analyzers/report_host_build.h"
-#include "analyzers/report_ranges.h"
-#include "analyzers/report_timeline.h"
-
-#include <stdlib.h>
-
 #include "analyzers/report_counters.h"
-
-/* The first launch of a configuration: from now on its slot knows row and GPU. */
-static enum kp_status fill_slot(struct kp_builder *builder, const struct kp_process *process,
-				uint32_t config, struct kp_build_slot *slot)
-{
-	enum kp_status status;
-	uint32_t row = 0;
-
-	status = kp_build_gpu_of(builder, process, process->configs[config].device, &slot->gpu);
-	if (status == KP_OK)
-		status = kp_build_use_of(builder, process, slot->gpu, &slot->use);
-	if (status == KP_OK)
-		status = kp_build_row_of(builder, process, config, &row);
-	if (status == KP_OK)
-		slot->row_plus_one = row + 1;
-	slot->first = builder->processes[process->index].kernels;
-	return status;
-}
+#include "analyzers/report_passes.h"
+#include "analyzers/slice.h"
 
 static void widen_span(struct kp_gpu_row *gpu, uint64_t start_ns, uint64_t end_ns)
 {
@@ -40,13 +17,9 @@ static enum kp_status read_timed(struct kp_builder *builder, const struct kp_pro
 {
 	struct kp_build_gpu *gpu = &builder->gpus[slot->gpu];
 	struct kp_build_use *use = &builder->uses[slot->use];
-	struct kp_build_row *row = &builder->rows[slot->row_plus_one - 1];
 	uint64_t duration_ns = launch->end_ns - launch->start_ns;
-	enum kp_status status;
+	enum kp_status status = KP_OK;
 
-	status = kp_durations_add(&row->tally, duration_ns, builder->scratch);
-	if (status != KP_OK)
-		return status;
 	slot->total_ns = kp_add_saturating(slot->total_ns, duration_ns);
 	gpu->row.kernel_ns = kp_add_saturating(gpu->row.kernel_ns, duration_ns);
 	widen_span(&gpu->row, launch->start_ns, launch->end_ns);
@@ -70,22 +43,10 @@ static enum kp_status read_launch(struct kp_builder *builder, const struct kp_pr
 	struct kp_build_process *reading = &builder->processes[process->index];
 	struct kp_build_slot *slot = &reading->slots[launch->config];
 	struct kp_report_counts *counts = &builder->report->counts;
-	enum kp_status status = KP_OK;
 	bool in_graph = launch->graph || launch->graph_node;
+	enum kp_status status =
+		kp_build_windows_launch(builder, process, slot->row_plus_one - 1, launch);
 
-	if (!slot->row_plus_one)
-		status = fill_slot(builder, process, launch->config, slot);
-	if (status != KP_OK)
-		return status;
-	status = kp_build_windows_launch(builder, process, slot->row_plus_one - 1, launch);
-	if (status != KP_OK)
-		return status;
-	status = kp_build_host_launch(builder, process, slot->row_plus_one - 1, launch);
-	if (status == KP_OK)
-		status = kp_build_calls_launch(builder, process, slot->row_plus_one - 1, launch);
-	if (status != KP_OK)
-		return status;
-	status = kp_build_ranges_launch(builder, process, slot->row_plus_one - 1, launch);
 	if (status != KP_OK)
 		return status;
 	status = kp_build_ranks_launch(builder, process, launch);
@@ -118,34 +79,32 @@ static enum kp_status read_launch(struct kp_builder *builder, const struct kp_pr
 
 static enum kp_status read_launches(struct kp_builder *builder, const struct kp_event *event)
 {
-	struct kp_build_process *reading = &builder->processes[event->process->index];
-	enum kp_status status = KP_OK;
+	enum kp_status status = kp_build_tally(builder, event);
+	struct kp_slices slices = {.event = event};
+	struct kp_event slice;
 
-	if (!reading->slots)
-		reading->slots = calloc(event->process->config_count + 1, sizeof(*reading->slots));
-	if (!reading->slots)
-		return KP_NO_MEMORY;
-	for (size_t i = 0; status == KP_OK && i < event->count; i++)
-		status = read_launch(builder, event->process, &event->launches[i]);
-	for (size_t i = 0; status == KP_OK && i < builder->gpu_count; i++)
-		status = kp_sweep_settle(builder->gpus[i].sweep, event->watermark_ns);
-	return status == KP_OK ? kp_build_uses_settle(builder, event->watermark_ns) : status;
+	while (status == KP_OK && kp_slices_next(&slices, &slice)) {
+		for (size_t i = 0; status == KP_OK && i < slice.count; i++)
+			status = read_launch(builder, slice.process, &slice.launches[i]);
+		for (size_t i = 0; status == KP_OK && i < builder->gpu_count; i++)
+			status = kp_sweep_settle(builder->gpus[i].sweep, slice.watermark_ns);
+		if (status == KP_OK)
+			status = kp_build_uses_settle(builder, slice.watermark_ns);
+	}
+	return status;
 }
 
 static enum kp_status read_memop(struct kp_builder *builder, const struct kp_process *process,
 				 const struct kp_memop *memop)
 {
 	uint32_t kind = memop->kind < KP_MEMOP_KIND_COUNT ? memop->kind : KP_MEMOP_OTHER;
+	uint32_t gpu = kp_build_place_of(builder, process, memop->device).gpu;
 	enum kp_status status;
-	uint32_t gpu = 0, use;
 
 	builder->memop_calls[kind]++;
 	builder->memop_bytes[kind] = kp_add_saturating(builder->memop_bytes[kind], memop->bytes);
-	status = kp_build_gpu_of(builder, process, memop->device, &gpu);
-	if (status == KP_OK)
-		status = kp_build_use_of(builder, process, gpu, &use);
-	if (status != KP_OK || kp_time_quality(memop->start_ns, memop->end_ns) != KP_TIME_VALID)
-		return status;
+	if (kp_time_quality(memop->start_ns, memop->end_ns) != KP_TIME_VALID)
+		return KP_OK;
 	widen_span(&builder->gpus[gpu].row, memop->start_ns, memop->end_ns);
 	kp_build_windows_see(builder, process, memop->start_ns, memop->end_ns);
 	status = kp_build_counters_memop(builder, gpu, kind, memop->start_ns, memop->end_ns);
@@ -155,47 +114,31 @@ static enum kp_status read_memop(struct kp_builder *builder, const struct kp_pro
 				builder->scratch);
 }
 
-enum kp_status kp_build_event(struct kp_builder *builder, const struct kp_event *event)
+enum kp_status kp_build_count(void *context, const struct kp_event *event)
 {
+	struct kp_builder *builder = context;
 	enum kp_status status = KP_OK;
 
 	switch (event->kind) {
 	case KP_EVENT_LAUNCHES:
-		status = read_launches(builder, event);
-		break;
+		return read_launches(builder, event);
 	case KP_EVENT_MEMOPS:
 		for (size_t i = 0; status == KP_OK && i < event->count; i++)
 			status = read_memop(builder, event->process, &event->memops[i]);
-		break;
+		return status;
 	case KP_EVENT_RANGES:
 		builder->report->range_count += event->count;
-		status = kp_build_ranges_event(builder, event);
-		break;
-	case KP_EVENT_RUNS:
-		status = kp_build_ranges_event(builder, event);
-		break;
+		return KP_OK;
 	case KP_EVENT_SAMPLES:
-		status = kp_build_counters_samples(builder, event);
-		break;
+		return kp_build_counters_samples(builder, event);
 	case KP_EVENT_CLOCKS:
 		for (size_t i = 0; status == KP_OK && i < event->count; i++)
 			status = kp_build_clocks_read(builder, event->process, &event->clocks[i]);
-		break;
+		return status;
+	case KP_EVENT_RUNS:
 	case KP_EVENT_HOST:
-		status = kp_build_host_calls(builder, event);
-		break;
 	case KP_EVENT_LIBRARY:
-		status = kp_build_calls_library(builder, event);
 		break;
 	}
-	/* Gaps before what is tied to calls, for calls say what gaps are. */
-	if (status == KP_OK)
-		status = kp_build_timeline_event(builder, event);
-	if (status == KP_OK)
-		status = kp_build_calls_settle(builder, event->process);
-	if (status == KP_OK)
-		status = kp_build_host_settle(builder, event->watermark_ns);
-	if (status == KP_OK && event->watermark_ns != UINT64_MAX)
-		status = kp_build_ranges_settle(builder, event->watermark_ns);
-	return status;
+	return KP_OK;
 }

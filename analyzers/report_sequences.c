@@ -13,6 +13,7 @@
  * Memory is bounded: a few counters a configuration and a short list a stream.
  */
 #include "analyzers/report_build.h"
+#include "analyzers/report_passes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +51,12 @@ struct tally {
 	uint64_t launches, in, followed;
 };
 
+/* A launch configuration: of which stream it is. */
+struct place {
+	uint32_t stream_plus_one; /* 0: no launch yet */
+	uint32_t operator_index;
+};
+
 struct finder {
 	struct kp_builder *builder;
 	const struct kp_sequence *sequences;
@@ -60,6 +67,7 @@ struct finder {
 	struct track *tracks; /* [stream][sequence] */
 	size_t stream_capacity;
 	struct tally **tallies; /* [process]: [sequence][configuration]; NULL: it has none */
+	struct place **places;  /* [process]: [configuration]; the same */
 };
 
 static unsigned mask_of(const struct finder *finder, const struct kp_sequence *sequence,
@@ -95,7 +103,8 @@ static enum kp_status make_tallies(struct finder *finder, bool *any)
 	size_t processes = kp_reader_process_count(finder->builder->reader);
 
 	finder->tallies = calloc(processes + 1, sizeof(*finder->tallies));
-	if (!finder->tallies)
+	finder->places = calloc(processes + 1, sizeof(*finder->places));
+	if (!finder->tallies || !finder->places)
 		return KP_NO_MEMORY;
 	*any = false;
 	for (size_t p = 0; p < processes; p++) {
@@ -115,7 +124,8 @@ static enum kp_status make_tallies(struct finder *finder, bool *any)
 		*any = true;
 		finder->tallies[p] =
 			calloc(configs * finder->sequence_count + 1, sizeof(**finder->tallies));
-		if (!finder->tallies[p])
+		finder->places[p] = calloc(configs + 1, sizeof(**finder->places));
+		if (!finder->tallies[p] || !finder->places[p])
 			return KP_NO_MEMORY;
 	}
 	return KP_OK;
@@ -239,55 +249,76 @@ static bool in_order(struct stream *stream, const struct kp_launch *launch)
 	return serial;
 }
 
+/* The first launch of a configuration. */
+static enum kp_status fill_place(struct finder *finder, const struct kp_process *process,
+				 uint32_t config, struct place *place)
+{
+	const struct kp_builder *builder = finder->builder;
+	uint32_t name = builder->processes[process->index].names[config], number = 0;
+	size_t variant = builder->names[name].label.variant;
+	enum kp_status status = find_stream(finder, process, &process->configs[config], &number);
+
+	place->operator_index =
+		(uint32_t)kp_operators_variant(builder->operators, variant).operator_index;
+	if (status == KP_OK)
+		place->stream_plus_one = number + 1;
+	return status;
+}
+
 static enum kp_status follow(struct finder *finder, const struct kp_process *process,
 			     const struct kp_launch *launch)
 {
-	struct kp_builder *builder = finder->builder;
-	struct tally *tallies = finder->tallies[process->index];
-	uint32_t name = builder->processes[process->index].names[launch->config], number = 0;
-	size_t variant = builder->names[name].label.variant;
-	size_t operator_index = kp_operators_variant(builder->operators, variant).operator_index;
-	enum kp_status status;
+	struct place *place = &finder->places[process->index][launch->config];
+	struct tally *counts = finder->tallies[process->index];
+	uint32_t name = finder->builder->processes[process->index].names[launch->config];
+	const unsigned *masks = &finder->masks[name * finder->sequence_count];
+	enum kp_status status = KP_OK;
+	struct track *track;
 	bool ordered;
 
-	status = find_stream(finder, process, &process->configs[launch->config], &number);
+	if (!place->stream_plus_one)
+		status = fill_place(finder, process, launch->config, place);
 	if (status != KP_OK)
 		return status;
-	ordered = in_order(&finder->stream[number], launch);
-	for (size_t k = 0; k < finder->sequence_count; k++) {
-		struct track *track = &finder->tracks[number * finder->sequence_count + k];
-		struct tally *counts = tallies + k * process->config_count;
-		unsigned mask = finder->masks[name * finder->sequence_count + k];
-
+	ordered = in_order(&finder->stream[place->stream_plus_one - 1], launch);
+	track = &finder->tracks[(place->stream_plus_one - 1) * finder->sequence_count];
+	for (size_t k = 0; k < finder->sequence_count;
+	     k++, track++, counts += process->config_count) {
 		counts[launch->config].launches++;
 		if (!ordered) {
 			resolve(track, counts, false);
 			track->step = 0;
 			track->open.count = 0;
 		}
-		follow_waiting(track, &finder->sequences[k], mask, launch->config, operator_index,
-			       counts);
-		follow_open(track, &finder->sequences[k], mask, launch->config, operator_index,
-			    counts);
+		/* Where nothing has begun, nothing but a first step matters. */
+		if (!track->step && !track->waiting.count && !(masks[k] & 1U))
+			continue;
+		follow_waiting(track, &finder->sequences[k], masks[k], launch->config,
+			       place->operator_index, counts);
+		follow_open(track, &finder->sequences[k], masks[k], launch->config,
+			    place->operator_index, counts);
 	}
 	return KP_OK;
 }
 
+static enum kp_status take(void *context, const struct kp_event *event)
+{
+	struct finder *finder = context;
+	enum kp_status status = KP_OK;
+
+	if (event->kind != KP_EVENT_LAUNCHES || !finder->tallies[event->process->index])
+		return KP_OK;
+	for (size_t i = 0; status == KP_OK && i < event->count; i++)
+		status = follow(finder, event->process, &event->launches[i]);
+	return status;
+}
+
 static enum kp_status read_all(struct finder *finder)
 {
-	struct kp_event event;
-	enum kp_status status;
+	struct kp_relay relay = {.context = finder, .takers = {take}, .taker_count = 1};
 
-	kp_reader_rewind(finder->builder->reader);
-	while ((status = kp_reader_next(finder->builder->reader, &event)) == KP_OK) {
-		if (event.kind != KP_EVENT_LAUNCHES || !finder->tallies[event.process->index])
-			continue;
-		for (size_t i = 0; status == KP_OK && i < event.count; i++)
-			status = follow(finder, event.process, &event.launches[i]);
-		if (status != KP_OK)
-			return status;
-	}
-	return status == KP_END ? KP_OK : status;
+	finder->builder->passes++;
+	return kp_build_read(finder->builder, &relay);
 }
 
 /* ---- results ---- */
@@ -325,7 +356,10 @@ static void finder_fini(struct finder *finder)
 
 	for (size_t i = 0; finder->tallies && i < processes; i++)
 		free(finder->tallies[i]);
+	for (size_t i = 0; finder->places && i < processes; i++)
+		free(finder->places[i]);
 	free(finder->tallies);
+	free(finder->places);
 	free(finder->masks);
 	free(finder->stream);
 	free(finder->tracks);

@@ -1,10 +1,12 @@
 /* The timeline of a report, read the first time; see timeline.h and timeline_build.h. */
+#include "analyzers/report_passes.h"
 #include "analyzers/timeline_build.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyzers/report_fusion.h"
+#include "analyzers/slice.h"
 #include "trace/vector.h"
 
 /* What a range is, in `names` of a process. */
@@ -172,29 +174,36 @@ static enum kp_status add_launch(struct kp_builder *builder, const struct kp_pro
 	const struct kp_build_slot *slot =
 		&builder->processes[process->index].slots[launch->config];
 	struct kp_line_config *config = &line->processes[process->index].configs[launch->config];
-	enum kp_status status = KP_OK;
-	struct kp_activity kernel = {
+	struct kp_activities *activities = line->gpus[slot->gpu].activities;
+	struct kp_activity *kernel;
+	enum kp_status status;
+
+	if (kp_time_quality(launch->start_ns, launch->end_ns) != KP_TIME_VALID)
+		return KP_OK;
+	if (!config->symbol_plus_one) {
+		status = fill_config(builder, process, slot, &process->configs[launch->config],
+				     config);
+		if (status != KP_OK)
+			return status;
+	}
+	kernel = kp_activities_next(activities);
+	if (!kernel)
+		return KP_NO_MEMORY;
+	*kernel = (struct kp_activity){
 		.start_ns = launch->start_ns,
 		.end_ns = launch->end_ns,
 		.use = slot->use,
 		.row = slot->row_plus_one - 1,
+		.operator_index = config->operator_index,
+		.symbol = config->symbol_plus_one - 1,
 		.config = launch->config,
+		.lane = config->lane,
 		.correlation = launch->correlation,
 		.kind = KP_ACTIVITY_KERNEL,
 		.graph = launch->graph || launch->graph_node,
 	};
-
-	if (kp_time_quality(launch->start_ns, launch->end_ns) != KP_TIME_VALID)
-		return KP_OK;
-	if (!config->symbol_plus_one)
-		status = fill_config(builder, process, slot, &process->configs[launch->config],
-				     config);
-	if (status != KP_OK)
-		return status;
-	kernel.operator_index = config->operator_index;
-	kernel.symbol = config->symbol_plus_one - 1;
-	kernel.lane = config->lane;
-	return kp_activities_add(line->gpus[slot->gpu].activities, &kernel);
+	kp_activities_keep(activities);
+	return KP_OK;
 }
 
 static enum kp_status add_memop(struct kp_builder *builder, const struct kp_process *process,
@@ -209,19 +218,18 @@ static enum kp_status add_memop(struct kp_builder *builder, const struct kp_proc
 		.to_host = memop->kind == KP_MEMOP_DEVICE_TO_HOST,
 		.synchronous = !(memop->flags & 1),
 	};
-	enum kp_status status;
-	uint32_t gpu = 0;
+	struct kp_build_place place = kp_build_place_of(builder, process, memop->device);
+	enum kp_status status = KP_OK;
 
 	if (kp_time_quality(memop->start_ns, memop->end_ns) != KP_TIME_VALID)
 		return KP_OK;
-	status = kp_build_gpu_of(builder, process, memop->device, &gpu);
-	if (status == KP_OK)
-		status = kp_build_use_of(builder, process, gpu, &memory.use);
-	if (status == KP_OK && memop->kind != KP_MEMOP_SET)
+	memory.use = place.use;
+	if (memop->kind != KP_MEMOP_SET)
 		status = find_lane(builder->timeline, process, memop->context, memop->stream,
 				   &memory.lane);
-	return status == KP_OK ? kp_activities_add(builder->timeline->gpus[gpu].activities, &memory)
-			       : status;
+	return status == KP_OK
+		       ? kp_activities_add(builder->timeline->gpus[place.gpu].activities, &memory)
+		       : status;
 }
 
 /* What a range's name says. */
@@ -409,8 +417,10 @@ static enum kp_status settle(struct kp_builder *builder, uint64_t watermark_ns)
 	return status;
 }
 
-enum kp_status kp_build_timeline_event(struct kp_builder *builder, const struct kp_event *event)
+static enum kp_status follow(struct kp_builder *builder, const struct kp_event *event)
 {
+	struct kp_slices slices = {.event = event};
+	struct kp_event slice;
 	enum kp_status status;
 
 	if (!builder->timeline)
@@ -418,9 +428,20 @@ enum kp_status kp_build_timeline_event(struct kp_builder *builder, const struct 
 	status = reserve(builder);
 	if (status == KP_OK && event->kind == KP_EVENT_RANGES)
 		status = add_ranges(builder, event);
-	else if (status == KP_OK)
-		status = kp_line_add(builder, event);
-	return status == KP_OK ? settle(builder, event->watermark_ns) : status;
+	while (status == KP_OK && kp_slices_next(&slices, &slice)) {
+		status = kp_line_add(builder, &slice);
+		if (status == KP_OK)
+			status = settle(builder, slice.watermark_ns);
+	}
+	return status;
+}
+
+enum kp_status kp_build_follow(void *context, const struct kp_event *event)
+{
+	struct kp_builder *builder = context;
+	enum kp_status status = follow(builder, event);
+
+	return status == KP_OK && builder->host ? kp_build_tie(builder, event) : status;
 }
 
 enum kp_status kp_build_timeline_flush(struct kp_builder *builder)

@@ -1,4 +1,6 @@
 /* Iterations and phases: the trace read again, along what was found; see timeline_build.h. */
+#include "analyzers/report_passes.h"
+#include "analyzers/slice.h"
 #include "analyzers/timeline_build.h"
 
 #include <stdlib.h>
@@ -338,20 +340,26 @@ static enum kp_status settle(struct kp_builder *builder, uint64_t watermark_ns)
 	return status;
 }
 
+static enum kp_status take(void *context, const struct kp_event *event)
+{
+	struct kp_slices slices = {.event = event};
+	struct kp_event slice;
+	enum kp_status status = KP_OK;
+
+	while (status == KP_OK && kp_slices_next(&slices, &slice)) {
+		status = kp_line_add(context, &slice);
+		if (status == KP_OK)
+			status = settle(context, slice.watermark_ns);
+	}
+	return status;
+}
+
 static enum kp_status read_again(struct kp_builder *builder)
 {
-	struct kp_event event;
-	enum kp_status status;
+	struct kp_relay relay = {.context = builder, .takers = {take}, .taker_count = 1};
+	enum kp_status status = kp_build_read(builder, &relay);
 
-	kp_reader_rewind(builder->reader);
-	while ((status = kp_reader_next(builder->reader, &event)) == KP_OK) {
-		status = kp_line_add(builder, &event);
-		if (status == KP_OK)
-			status = settle(builder, event.watermark_ns);
-		if (status != KP_OK)
-			return status;
-	}
-	if (status == KP_END)
+	if (status == KP_OK)
 		status = settle(builder, UINT64_MAX);
 	for (size_t i = 0; status == KP_OK && i < builder->timeline->gpu_count; i++)
 		status = cross_borders(builder, i, KP_TIME_MAX_NS);
@@ -377,6 +385,8 @@ enum kp_status kp_line_again(struct kp_builder *builder)
 	enum kp_status status = KP_OK;
 	bool any = false;
 
+	if (builder->report->options.no_iterations)
+		return restart(line);
 	for (size_t i = 0; i < processes; i++) {
 		kp_stretches_part(&line->processes[i].steps);
 		for (unsigned k = 0; k < KP_PHASE_COUNT; k++)

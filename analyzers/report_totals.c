@@ -56,7 +56,7 @@ static void add_counts(struct kp_report_counts *counts, const struct kp_process_
 static enum kp_status put_processes(struct kp_builder *builder)
 {
 	struct kp_report *report = builder->report;
-	size_t count = kp_reader_process_count(builder->reader);
+	size_t count = kp_reader_process_count(builder->reader), shown = 0;
 	struct kp_process_row *rows = kp_arena_alloc(report->arena, (count + 1) * sizeof(*rows));
 
 	if (!rows)
@@ -65,14 +65,16 @@ static enum kp_status put_processes(struct kp_builder *builder)
 		return KP_NO_MEMORY;
 	report->counts.dropped_known = true;
 	for (size_t i = 0; i < count; i++) {
-		if (kp_build_process_row(builder, i, &rows[i]) != KP_OK)
+		if (kp_reader_process(builder->reader, i)->left_out)
+			continue;
+		if (kp_build_process_row(builder, i, &rows[shown]) != KP_OK)
 			return KP_NO_MEMORY;
-		add_counts(&report->counts, &rows[i]);
+		add_counts(&report->counts, &rows[shown++]);
 	}
 	report->counts.damage = kp_reader_damage(builder->reader);
 	report->counts.lost = report->counts.damage.lost_launches;
 	report->processes = rows;
-	report->process_count = count;
+	report->process_count = shown;
 	return KP_OK;
 }
 

@@ -25,6 +25,7 @@ struct reading {
 	bool windowed;  /* not recorded from start to end */
 	bool sampled;   /* under --duty: to be scaled up */
 	bool by_issued; /* windows are measured by launches; else by time */
+	bool part;      /* they are the part of the trace that is looked at: nothing is scaled up */
 	struct kp_sample size, time;
 	size_t at;             /* window that is being read */
 	uint64_t recorded;     /* in it */
@@ -87,6 +88,8 @@ static void begin_process(struct reading *reading, const struct kp_process *proc
 	}
 	reading->sampled |= KP_HAS(counts, COUNTS, unsampled_ns);
 	reading->windowed = is_windowed(process);
+	reading->part =
+		process->window_count && process->windows[0].begin_reason == KP_WINDOW_BY_PART;
 	if (KP_HAS(counts, COUNTS, unsampled_ns))
 		outside_ns = (double)counts->unsampled_ns;
 	else if (KP_HAS(&process->info, PROCESS, start_ns) && last_ns > process->info.start_ns)
@@ -192,6 +195,9 @@ static void move_to(struct reading *reading, uint64_t start_ns)
 {
 	const struct kp_process *process = reading->process;
 
+	/* These were not flushed one by one: what is late belongs to its own. */
+	while (reading->part && reading->at && process->windows[reading->at].begin_ns > start_ns)
+		reading->at--;
 	while (reading->at + 1 < process->window_count &&
 	       process->windows[reading->at + 1].begin_ns <= start_ns) {
 		settle_window(reading);

@@ -88,6 +88,8 @@ const char *kp_run_ties_doubt(const struct kp_process *process)
 {
 	const struct kp_counts *counts = &process->counts;
 
+	if (process->window_count && process->windows[0].begin_reason == KP_WINDOW_BY_PART)
+		return "only a part of the trace is looked at";
 	if (process->end.has && !KP_HAS(counts, COUNTS, run_records))
 		return "the trace does not say which thread launched what";
 	if (counts->kernels_filtered)

@@ -6,7 +6,9 @@
 #include "profiler/gating.h"
 #include "profiler/open.h"
 #include "profiler/output.h"
+#include "profiler/part_options.h"
 #include "profiler/print.h"
+#include "profiler/progress.h"
 #include "profiler/rules.h"
 #include "profiler/say.h"
 
@@ -42,7 +44,11 @@ struct kp_report *kp_ranking_build(struct kp_reader *reader, const struct kp_set
 	/* Without a cache, or with a broken one, datasheets stand in for it. */
 	if (kp_ceilings_load(NULL, &cache) == KP_OK)
 		options.ceilings = &finder;
+	struct kp_progress progress = kp_progress_begin();
+	options.progress = kp_progress_at;
+	options.progress_context = &progress;
 	status = kp_report_build(reader, &options, &report);
+	kp_progress_end(&progress);
 	kp_ceilings_cache_fini(&cache);
 	kp_operators_destroy(operators);
 	if (status != KP_OK)
@@ -81,15 +87,17 @@ static int report_on(struct kp_reader *reader, const struct kp_settings *setting
 int kp_cmd_report(const struct kp_settings *settings)
 {
 	struct kp_gating gating;
+	struct kp_part part = {0};
 	struct kp_reader *reader;
 	int status = KP_EXIT_FAILURE;
 
 	if (!kp_gating_open(settings, KP_GATE_REPORT, &gating))
 		return KP_EXIT_FAILURE;
 	reader = kp_open_traces((const char *const *)settings->operands, settings->operand_count);
-	if (reader)
+	if (reader && kp_part_select(reader, settings, &part))
 		status = report_on(reader, settings, &gating);
 	kp_reader_close(reader);
+	kp_part_fini(&part);
 	kp_gating_close(&gating);
 	return status;
 }

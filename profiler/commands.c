@@ -14,6 +14,7 @@
 #include "profiler/format.h"
 #include "profiler/gating.h"
 #include "profiler/help.h"
+#include "profiler/part_options.h"
 #include "profiler/say.h"
 #include "trace/control.h"
 
@@ -365,6 +366,7 @@ static const struct kp_example report_examples[] = {
 	{"kprof report --by process rank*.kprof", "The processes and ranks, then the ranking."},
 	{"kprof report --by range decode.kprof", "What was launched in which NVTX range."},
 	{"kprof report -o hot.yaml decode.kprof", "Write the report as YAML."},
+	{"kprof report --range step:10-20 decode.kprof", "Rank what ran during some steps."},
 	{"kprof report --operators ours.yaml decode.kprof", "Know your own kernels as well."},
 	{"kprof report --fail-on 'operator(attention).share > 30%' decode.kprof", "A gate."},
 	{0},
@@ -375,7 +377,8 @@ static const struct kp_command report_command = {
 	.description = report_description, .examples = report_examples, .statuses = report_statuses,
 	.environment = text_environment, .least = 1, .most = MANY,
 	.groups = (const struct kp_option_group *const[]){&report_group, &view_group,
-							  &kp_gate_group, &help_group, NULL},
+							  &kp_part_group, &kp_gate_group,
+							  &help_group, NULL},
 	.run = kp_cmd_report,
 };
 

@@ -48,13 +48,18 @@ struct kp_view kp_view_of(const struct kp_settings *settings, FILE *file)
 struct kp_report_options kp_view_analysis(const struct kp_settings *settings, enum kp_format format)
 {
 	bool range = settings->iterations && strcmp(settings->iterations, "auto") != 0;
+	/* Tables that hold one part of a report alone, and pictures; rules may ask for any. */
+	bool part =
+		(format == KP_FORMAT_CSV || format == KP_FORMAT_SVG) && !settings->fail_on.count;
 
 	return (struct kp_report_options){
 		.threshold_pct = settings->threshold_pct,
 		.busy_shares = settings->shares || format != KP_FORMAT_TEXT,
 		.timeline = true,
 		.overview = format == KP_FORMAT_HTML,
-		.ranges = true,
+		.ranges = !part || settings->by == KP_BY_RANGE,
+		.no_iterations = part && !settings->iterations,
+		.no_fusion = part && !settings->fusion,
 		.findings = {settings->min_gain_pct, settings->silenced},
 		.iterations = range ? settings->iterations : NULL,
 		.process_times = settings->by == KP_BY_PROCESS || format != KP_FORMAT_TEXT,

@@ -52,6 +52,8 @@ struct kp_settings {
 	double duty_pct;                    /* of the time; 0: all of it */
 	const char *range;                  /* NAME[:N-M]; NULL: none */
 	int capture_range;                  /* enum kp_capture */
+	const char *from, *to;              /* of the part of a trace; NULL: all */
+	struct kp_words pids;               /* of its processes */
 	const char *kernels, *skip_kernels; /* patterns; NULL: none */
 	int counters;                       /* enum kp_counter_mode */
 	int counter_set;                    /* enum kp_counter_set */

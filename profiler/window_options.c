@@ -7,66 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/range_choice.h"
 #include "profiler/say.h"
 #include "trace/control.h"
 
-/* NAME, NAME:N or NAME:N-M. A name that ends like that itself is given with «:1-» behind it. */
-struct range {
-	char name[KP_RANGE_MAX_BYTES];
-	uint64_t first, last;
-};
-
-static bool take_number(const char **at, uint64_t *out)
-{
-	char *end;
-
-	if (**at < '0' || **at > '9')
-		return false;
-	*out = strtoull(*at, &end, 10);
-	*at = end;
-	return true;
-}
-
-/* «N», «N-M» or «N-» up to the end of the text. */
-static bool parse_occurrences(const char *at, struct range *range)
-{
-	if (!take_number(&at, &range->first))
-		return false;
-	range->last = range->first;
-	if (*at == '\0')
-		return true;
-	if (*at++ != '-')
-		return false;
-	range->last = UINT64_MAX;
-	return *at == '\0' || (take_number(&at, &range->last) && *at == '\0');
-}
-
-static bool parse_range(const char *text, struct range *range)
-{
-	const char *colon = strrchr(text, ':');
-	size_t length = strlen(text);
-
-	range->first = 1;
-	range->last = UINT64_MAX;
-	if (colon && parse_occurrences(colon + 1, range))
-		length = (size_t)(colon - text);
-	else {
-		range->first = 1;
-		range->last = UINT64_MAX;
-	}
-	if (length == 0 || length >= sizeof range->name || range->first == 0 ||
-	    range->last < range->first)
-		return false;
-	memcpy(range->name, text, length);
-	range->name[length] = '\0';
-	return true;
-}
-
 bool kp_window_options_check(const struct kp_settings *settings)
 {
-	struct range range;
+	struct kp_range_choice range;
 
-	if (settings->range && !parse_range(settings->range, &range)) {
+	if (settings->range && !kp_range_choice_parse(settings->range, &range)) {
 		kp_fail("--range %s: it is NAME, NAME:N or NAME:N-M, with N from 1 on",
 			settings->range);
 		return false;
@@ -98,11 +47,11 @@ static bool put_number(const char *name, uint64_t value)
 
 bool kp_window_options_export(const struct kp_settings *settings)
 {
-	struct range range = {"", 0, 0};
+	struct kp_range_choice range = {"", 0, 0};
 	bool done = true;
 
 	if (settings->range)
-		parse_range(settings->range, &range);
+		kp_range_choice_parse(settings->range, &range);
 	done &= put_number("KPROF_DELAY_NS", (uint64_t)llround(settings->delay_s * 1e9));
 	done &= put_number("KPROF_DURATION_NS", (uint64_t)llround(settings->duration_s * 1e9));
 	done &= put_number("KPROF_DUTY_PPM", (uint64_t)llround(settings->duty_pct * 1e4));

@@ -68,7 +68,8 @@ static inline size_t kp_cursor_left(const struct kp_cursor *cursor)
 	return (size_t)(cursor->end - cursor->at);
 }
 
-static inline uint64_t kp_cursor_varint(struct kp_cursor *cursor)
+/* A varint of any length; fails where there is none. */
+static inline uint64_t kp_cursor_long_varint(struct kp_cursor *cursor)
 {
 	uint64_t value = 0;
 
@@ -82,6 +83,23 @@ static inline uint64_t kp_cursor_varint(struct kp_cursor *cursor)
 	cursor->failed = true;
 	cursor->at = cursor->end;
 	return 0;
+}
+
+static inline uint64_t kp_cursor_varint(struct kp_cursor *cursor)
+{
+	const uint8_t *at = cursor->at;
+
+	if (cursor->end - at >= 2) { /* most take one byte or two */
+		if (!(at[0] & 0x80)) {
+			cursor->at = at + 1;
+			return at[0];
+		}
+		if (!(at[1] & 0x80)) {
+			cursor->at = at + 2;
+			return (at[0] & 0x7fU) | (uint64_t)at[1] << 7;
+		}
+	}
+	return kp_cursor_long_varint(cursor);
 }
 
 static inline uint32_t kp_cursor_u32(struct kp_cursor *cursor)

@@ -299,23 +299,9 @@ static void put_durations(const struct kp_launch *launches, size_t count, struct
 		if (all_zero && !out->failed)                                                      \
 			out->length = whole;                                                       \
 	}
-#define GET_LANE_COLUMN(NAME, member, type)                                                        \
-	static void get_##member(struct kp_cursor *column, size_t count, struct kp_lanes *lanes,   \
-				 struct kp_launch *out)                                            \
-	{                                                                                          \
-		for (size_t i = 0; i < count; i++) {                                               \
-			struct kp_lane *lane = lane_of(lanes, out[i].config);                      \
-                                                                                                   \
-			lane->member += (type)kp_unzigzag(kp_cursor_varint(column));               \
-			out[i].member = lane->member;                                              \
-		}                                                                                  \
-	}
 PUT_LANE_COLUMN(CORRELATION, correlation)
 PUT_LANE_COLUMN(GRAPH_NODE, graph_node)
 PUT_LANE_COLUMN(GRAPH, graph)
-GET_LANE_COLUMN(CORRELATION, correlation, uint32_t)
-GET_LANE_COLUMN(GRAPH_NODE, graph_node, uint64_t)
-GET_LANE_COLUMN(GRAPH, graph, uint32_t)
 
 void kp_columns_put_launches(const struct kp_launch *launches, size_t count, struct kp_lanes *lanes,
 			     struct kp_buffer *out)
@@ -329,64 +315,65 @@ void kp_columns_put_launches(const struct kp_launch *launches, size_t count, str
 	put_graph(launches, count, lanes, out);
 }
 
-static void get_configs(struct kp_cursor *column, size_t count, const struct kp_lanes *lanes,
-			struct kp_launch *out)
-{
-	for (size_t i = 0; i < count; i++) {
-		uint64_t config = kp_cursor_varint(column);
+/* All columns of launches, read side by side. */
+struct launch_columns {
+	struct kp_cursor at[COLUMN_GRAPH + 1]; /* by number; one that is not there is 0 */
+};
 
-		if (config >= lanes->config_count || lanes->lane_of[config] == KP_NO_LANE) {
-			column->failed = true;
-			return;
-		}
-		out[i].config = (uint32_t)config;
+/* What follows the lane: whether a column is there does not change within a batch. */
+#define GET_LANE_MEMBER(NAME, member, type)                                                        \
+	if (columns->at[COLUMN_##NAME].at) {                                                       \
+		struct kp_cursor *column = &columns->at[COLUMN_##NAME];                            \
+                                                                                                   \
+		lane->member += (type)kp_unzigzag(kp_cursor_varint(column));                       \
+		launch.member = lane->member;                                                      \
 	}
-}
 
-/* Starts and durations together: a start stands on the end of the lane's previous launch. */
-static void get_times(struct kp_cursor *starts, struct kp_cursor *durations, size_t count,
-		      struct kp_lanes *lanes, struct kp_launch *out)
+/* One launch; a start stands on the end of the lane's previous launch. False: no such
+ * configuration. */
+static inline bool get_launch(struct launch_columns *columns, struct kp_lanes *lanes,
+			      struct kp_launch *out)
 {
-	kp_lanes_reset(lanes, kp_cursor_varint(starts));
-	for (size_t i = 0; i < count; i++) {
-		struct kp_launch *launch = &out[i];
-		struct kp_lane *lane = lane_of(lanes, launch->config);
-		uint64_t *duration = &lanes->last_duration[launch->config];
+	uint64_t config = kp_cursor_varint(&columns->at[COLUMN_CONFIG]);
+	struct kp_launch launch = {.config = (uint32_t)config};
+	struct kp_lane *lane;
+	uint64_t *duration;
 
-		launch->start_ns = lane->end_ns + kp_unzigzag(kp_cursor_varint(starts));
-		*duration += kp_unzigzag(kp_cursor_varint(durations));
-		launch->end_ns = launch->start_ns + *duration;
-		if (kp_time_quality(launch->start_ns, launch->end_ns) == KP_TIME_VALID)
-			lane->end_ns = launch->end_ns;
-	}
+	if (config >= lanes->config_count || lanes->lane_of[config] == KP_NO_LANE)
+		return false;
+	lane = lane_of(lanes, launch.config);
+	duration = &lanes->last_duration[config];
+	launch.start_ns = lane->end_ns + kp_unzigzag(kp_cursor_varint(&columns->at[COLUMN_START]));
+	*duration += kp_unzigzag(kp_cursor_varint(&columns->at[COLUMN_DURATION]));
+	launch.end_ns = launch.start_ns + *duration;
+	if (kp_time_quality(launch.start_ns, launch.end_ns) == KP_TIME_VALID)
+		lane->end_ns = launch.end_ns;
+	GET_LANE_MEMBER(CORRELATION, correlation, uint32_t)
+	GET_LANE_MEMBER(GRAPH_NODE, graph_node, uint64_t)
+	GET_LANE_MEMBER(GRAPH, graph, uint32_t)
+	*out = launch;
+	return true;
 }
 
 enum kp_status kp_columns_get_launches(struct kp_cursor *cursor, size_t count,
 				       struct kp_lanes *lanes, struct kp_launch *out)
 {
-	struct kp_cursor columns[COLUMN_GRAPH + 1] = {{0}};
+	struct launch_columns columns = {0};
 	struct kp_cursor column;
 	uint64_t number;
 
 	while (next_column(cursor, &number, &column))
 		if (number <= COLUMN_GRAPH)
-			columns[number] = column;
-	if (cursor->failed || !columns[COLUMN_CONFIG].at || !columns[COLUMN_START].at ||
-	    !columns[COLUMN_DURATION].at)
+			columns.at[number] = column;
+	if (cursor->failed || !columns.at[COLUMN_CONFIG].at || !columns.at[COLUMN_START].at ||
+	    !columns.at[COLUMN_DURATION].at)
 		return KP_CORRUPT;
-	memset(out, 0, count * sizeof(*out));
-	get_configs(&columns[COLUMN_CONFIG], count, lanes, out);
-	if (columns[COLUMN_CONFIG].failed)
-		return KP_CORRUPT;
-	get_times(&columns[COLUMN_START], &columns[COLUMN_DURATION], count, lanes, out);
-	if (columns[COLUMN_CORRELATION].at)
-		get_correlation(&columns[COLUMN_CORRELATION], count, lanes, out);
-	if (columns[COLUMN_GRAPH_NODE].at)
-		get_graph_node(&columns[COLUMN_GRAPH_NODE], count, lanes, out);
-	if (columns[COLUMN_GRAPH].at)
-		get_graph(&columns[COLUMN_GRAPH], count, lanes, out);
+	kp_lanes_reset(lanes, kp_cursor_varint(&columns.at[COLUMN_START]));
+	for (size_t i = 0; i < count; i++)
+		if (!get_launch(&columns, lanes, &out[i]))
+			return KP_CORRUPT;
 	for (size_t i = COLUMN_CONFIG; i <= COLUMN_GRAPH; i++)
-		if (columns[i].failed || kp_cursor_left(&columns[i]))
+		if (columns.at[i].failed || kp_cursor_left(&columns.at[i]))
 			return KP_CORRUPT;
 	return KP_OK;
 }

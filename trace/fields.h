@@ -109,7 +109,8 @@
 	X(CAPTURE, 4, "--capture-range")                                                           \
 	X(CTL, 5, "kprof ctl")                                                                     \
 	X(DUTY, 6, "--duty")                                                                       \
-	X(CLIENT, 7, "the program's own profiler")
+	X(CLIENT, 7, "the program's own profiler")                                                 \
+	X(PART, 8, "--from, --to or --range of the report") /* never written */
 
 /*
  * One session of sampling the hardware counters of one GPU, or why there is none. A later record of

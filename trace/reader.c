@@ -15,28 +15,9 @@
 #include <zstd.h>
 
 #include "trace/columns.h"
-#include "trace/index.h"
-#include "trace/tables.h"
+#include "trace/reader_state.h"
 
 #define TABLE_BUDGET_FLOOR (48U << 20)
-
-struct kp_reader {
-	int *fds;
-	size_t file_count;
-	uint64_t bytes; /* of all files */
-	struct kp_index index;
-	size_t *batches; /* numbers of index entries that hold batches, in order of first_ns */
-	size_t batch_count, next_batch;
-	struct kp_reader_part part; /* what is delivered of them */
-	struct kp_tables tables;
-	struct kp_intern numbers; /* (process, sequence) of the chunks so far, while opening */
-	struct kp_damage found;   /* while opening */
-	struct kp_damage reading; /* while delivering batches, since the last rewind */
-	struct kp_buffer stored, raw;
-	ZSTD_DCtx *decompressor;
-	void *records; /* the current batch */
-	size_t record_bytes;
-};
 
 static bool is_batch(uint8_t kind)
 {
@@ -309,20 +290,27 @@ void kp_reader_close(struct kp_reader *reader)
 	kp_buffer_fini(&reader->stored);
 	kp_buffer_fini(&reader->raw);
 	ZSTD_freeDCtx(reader->decompressor);
-	free(reader->records);
+	kp_batch_fini(&reader->batch);
+	free(reader->windows);
 	free(reader);
 }
 
 /* ---- batches ---- */
 
-/* Whether every valid start is at or after the header's first_ns, as the order of batches needs. */
-static bool keeps_promise(const void *records, size_t count, size_t stride, uint64_t first_ns)
+/* Whether every valid start is at or after the header's first_ns, as the order of batches needs. In
+ * records that are in order only the first ones can be before it. */
+static bool keeps_promise(const void *records, size_t count, size_t stride, uint64_t first_ns,
+			  bool ordered)
 {
 	for (size_t i = 0; i < count; i++) {
 		const uint64_t *times = (const void *)((const char *)records + i * stride);
 
-		if (kp_time_quality(times[0], times[1]) == KP_TIME_VALID && times[0] < first_ns)
+		if (times[0] >= first_ns) {
+			if (ordered)
+				return true;
+		} else if (kp_time_quality(times[0], times[1]) == KP_TIME_VALID) {
 			return false;
+		}
 	}
 	return true;
 }
@@ -368,19 +356,25 @@ static bool session_known(const struct kp_counter_sample *samples, size_t count,
 }
 
 /* Makes room for a batch of `count` records of `stride` bytes. */
-static bool reserve_records(struct kp_reader *reader, size_t count, size_t stride)
+static bool reserve_records(struct kp_batch *memory, size_t count, size_t stride)
 {
 	size_t bytes = count * stride + 1;
 	void *grown;
 
-	if (bytes <= reader->record_bytes)
+	if (bytes <= memory->bytes)
 		return true;
-	grown = realloc(reader->records, bytes);
+	grown = realloc(memory->records, bytes);
 	if (!grown)
 		return false;
-	reader->records = grown;
-	reader->record_bytes = bytes;
+	memory->records = grown;
+	memory->bytes = bytes;
 	return true;
+}
+
+void kp_batch_fini(struct kp_batch *memory)
+{
+	free(memory->records);
+	*memory = (struct kp_batch){0};
 }
 
 static const size_t strides[] = {
@@ -395,7 +389,7 @@ static const size_t strides[] = {
 };
 
 /* Decodes the records of a chunk for which there is room. */
-static enum kp_status decode_records(struct kp_reader *reader, const struct kp_chunk_header *header,
+static enum kp_status decode_records(void *records, const struct kp_chunk_header *header,
 				     struct kp_process_tables *process, struct kp_cursor *payload,
 				     struct kp_event *out)
 {
@@ -404,36 +398,36 @@ static enum kp_status decode_records(struct kp_reader *reader, const struct kp_c
 	switch ((enum kp_chunk_kind)header->kind) {
 	case KP_CHUNK_LAUNCHES:
 		out->kind = KP_EVENT_LAUNCHES;
-		out->launches = reader->records;
-		return kp_columns_get_launches(payload, count, &process->lanes, reader->records);
+		out->launches = records;
+		return kp_columns_get_launches(payload, count, &process->lanes, records);
 	case KP_CHUNK_MEMOPS:
 		out->kind = KP_EVENT_MEMOPS;
-		out->memops = reader->records;
-		return kp_columns_get_memops(payload, count, reader->records);
+		out->memops = records;
+		return kp_columns_get_memops(payload, count, records);
 	case KP_CHUNK_RANGES:
 		out->kind = KP_EVENT_RANGES;
-		out->ranges = reader->records;
-		return kp_columns_get_ranges(payload, count, reader->records);
+		out->ranges = records;
+		return kp_columns_get_ranges(payload, count, records);
 	case KP_CHUNK_SAMPLES:
 		out->kind = KP_EVENT_SAMPLES;
-		out->samples = reader->records;
-		return kp_columns_get_samples(payload, count, reader->records);
+		out->samples = records;
+		return kp_columns_get_samples(payload, count, records);
 	case KP_CHUNK_HOST:
 		out->kind = KP_EVENT_HOST;
-		out->calls = reader->records;
-		return kp_columns_get_host(payload, count, reader->records);
+		out->calls = records;
+		return kp_columns_get_host(payload, count, records);
 	case KP_CHUNK_RUNS:
 		out->kind = KP_EVENT_RUNS;
-		out->runs = reader->records;
-		return kp_columns_get_runs(payload, count, reader->records);
+		out->runs = records;
+		return kp_columns_get_runs(payload, count, records);
 	case KP_CHUNK_LIBRARY_LAUNCHES:
 		out->kind = KP_EVENT_LIBRARY;
-		out->library = reader->records;
-		return kp_columns_get_library(payload, count, reader->records);
+		out->library = records;
+		return kp_columns_get_library(payload, count, records);
 	default:
 		out->kind = KP_EVENT_CLOCKS;
-		out->clocks = reader->records;
-		return kp_columns_get_clocks(payload, count, reader->records);
+		out->clocks = records;
+		return kp_columns_get_clocks(payload, count, records);
 	}
 }
 
@@ -455,18 +449,19 @@ static bool is_sound(const struct kp_event *event, const struct kp_chunk_header 
 	if (event->kind == KP_EVENT_LIBRARY &&
 	    !calls_known(event->library, event->count, event->process))
 		return false;
-	return keeps_promise(records, event->count, stride, header->first_ns);
+	return keeps_promise(records, event->count, stride, header->first_ns,
+			     event->kind != KP_EVENT_RANGES);
 }
 
-static enum kp_status decode(struct kp_reader *reader, const struct kp_chunk_header *header,
+static enum kp_status decode(struct kp_batch *memory, const struct kp_chunk_header *header,
 			     struct kp_process_tables *process, struct kp_cursor *payload,
 			     struct kp_event *out)
 {
 	enum kp_status status;
 
-	if (!reserve_records(reader, header->record_count, strides[header->kind]))
+	if (!reserve_records(memory, header->record_count, strides[header->kind]))
 		return KP_NO_MEMORY;
-	status = decode_records(reader, header, process, payload, out);
+	status = decode_records(memory->records, header, process, payload, out);
 	if (status != KP_OK)
 		return status;
 	out->process = &process->view;
@@ -474,34 +469,10 @@ static enum kp_status decode(struct kp_reader *reader, const struct kp_chunk_hea
 	return is_sound(out, header) ? KP_OK : KP_CORRUPT;
 }
 
-static const struct kp_chunk_header *header_of(const struct kp_reader *reader, size_t batch)
+enum kp_status kp_reader_next_into(struct kp_reader *reader, struct kp_batch *memory,
+				   struct kp_event *out)
 {
-	return &reader->index.entries[reader->batches[batch]].header;
-}
-
-/* Moves on to the next batch that is asked for; false: there is none. */
-static bool reach_batch(struct kp_reader *reader)
-{
-	const struct kp_reader_part *part = &reader->part;
-
-	for (; reader->next_batch < reader->batch_count; reader->next_batch++) {
-		const struct kp_chunk_header *header = header_of(reader, reader->next_batch);
-
-		if (part->stride > 1 && reader->next_batch % part->stride != part->stride / 2)
-			continue;
-		if (!part->to_ns)
-			return true;
-		if (header->first_ns > part->to_ns) /* and so are all behind it */
-			reader->next_batch = reader->batch_count - 1;
-		else if (header->first_ns && header->last_ns >= part->from_ns)
-			return true;
-	}
-	return false;
-}
-
-enum kp_status kp_reader_next(struct kp_reader *reader, struct kp_event *out)
-{
-	while (reach_batch(reader)) {
+	while (kp_reader_reach(reader)) {
 		const struct kp_index_entry *entries = reader->index.entries;
 		const struct kp_index_entry *entry =
 			&entries[reader->batches[reader->next_batch++]];
@@ -510,53 +481,35 @@ enum kp_status kp_reader_next(struct kp_reader *reader, struct kp_event *out)
 		enum kp_status status;
 
 		out->watermark_ns =
-			reach_batch(reader)
+			kp_reader_reach(reader)
 				? entries[reader->batches[reader->next_batch]].header.first_ns
 				: UINT64_MAX;
 		status = kp_tables_process(&reader->tables, entry->header.process, &process);
 		if (status == KP_OK)
 			status = load(reader, entry, &payload);
 		if (status == KP_OK)
-			status = decode(reader, &entry->header, process, &payload, out);
-		if (status != KP_CORRUPT)
+			status = decode(memory, &entry->header, process, &payload, out);
+		if (status == KP_OK && !kp_reader_keep(reader, memory->records, out))
+			continue;
+		if (status != KP_CORRUPT) {
+			out->damaged_chunks =
+				reader->found.damaged_chunks + reader->reading.damaged_chunks;
 			return status;
+		}
 		count_damaged(&reader->reading, &entry->header);
 	}
 	return KP_END;
+}
+
+enum kp_status kp_reader_next(struct kp_reader *reader, struct kp_event *out)
+{
+	return kp_reader_next_into(reader, &reader->batch, out);
 }
 
 void kp_reader_rewind(struct kp_reader *reader)
 {
 	reader->next_batch = 0;
 	reader->reading = (struct kp_damage){0};
-}
-
-void kp_reader_select(struct kp_reader *reader, const struct kp_reader_part *part)
-{
-	reader->part = *part;
-	kp_reader_rewind(reader);
-}
-
-struct kp_reader_place kp_reader_place(const struct kp_reader *reader)
-{
-	return (struct kp_reader_place){reader->next_batch, reader->batch_count};
-}
-
-struct kp_reader_span kp_reader_span(const struct kp_reader *reader)
-{
-	struct kp_reader_span span = {0};
-
-	for (size_t i = 0; i < reader->batch_count; i++) {
-		const struct kp_chunk_header *header = header_of(reader, i);
-
-		if (!header->first_ns)
-			continue;
-		if (!span.first_ns) /* they are in its order */
-			span.first_ns = header->first_ns;
-		if (header->last_ns > span.last_ns)
-			span.last_ns = header->last_ns;
-	}
-	return span;
 }
 
 size_t kp_reader_process_count(const struct kp_reader *reader)

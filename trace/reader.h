@@ -19,12 +19,11 @@
 #include "trace/records.h"
 #include "trace/status.h"
 
-struct kp_reader;
-
 /* A process as the trace describes it. Tables grow only while descriptive records are read. */
 struct kp_process {
 	uint64_t id;    /* random identity */
 	uint32_t index; /* 0, 1, … in order of appearance */
+	bool left_out;  /* nothing of it is delivered; see kp_reader_select */
 	struct kp_process_info info;
 	struct kp_counts counts; /* the last that was written; has = 0: none */
 	struct kp_end end;       /* has = 0: it did not end in an orderly way */
@@ -84,6 +83,13 @@ struct kp_event {
 			*library; /* call < process->library_call_count, or of a graph, always */
 	};
 	uint64_t watermark_ns;
+	uint64_t damaged_chunks; /* found so far; see kp_damage */
+};
+
+/* Memory that holds a batch; zeroed: none yet. */
+struct kp_batch {
+	void *records;
+	size_t bytes;
 };
 
 /* What was found broken. */
@@ -109,6 +115,10 @@ void kp_reader_close(struct kp_reader *reader);
 /* The next batch; borrowed until the next call. KP_END after the last. Errors: KP_NO_MEMORY, KP_IO.
  */
 enum kp_status kp_reader_next(struct kp_reader *reader, struct kp_event *out);
+/* The same, but the batch lies in `memory`, the caller's, until that is used again or given up. */
+enum kp_status kp_reader_next_into(struct kp_reader *reader, struct kp_batch *memory,
+				   struct kp_event *out);
+void kp_batch_fini(struct kp_batch *memory);
 /* Starts again with the first batch. */
 void kp_reader_rewind(struct kp_reader *reader);
 

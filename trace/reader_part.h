@@ -1,22 +1,37 @@
-/* Reading a part of a trace, and how far a reader is; a part of reader.h. */
+/* Which part of a trace a reader delivers, and how far it is; see reader.h. */
 #ifndef KP_TRACE_READER_PART_H
 #define KP_TRACE_READER_PART_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "trace/status.h"
+
 struct kp_reader;
 
-/* Some of the batches, chosen by the headers of their chunks. Zeroed: all of them. */
+struct kp_reader_window {
+	uint64_t begin_ns, end_ns; /* on the trace's clock; the end is not in it */
+};
+
+/* A part of the trace; the headers of chunks say which to read. Zeroed: all of it. */
 struct kp_reader_part {
-	uint64_t from_ns, to_ns; /* what may hold a time in this window; to_ns = 0: any */
-	size_t stride;           /* of the batches one in so many; 0 and 1: each */
+	uint64_t from_ns, to_ns;  /* batches that may hold a time in this window; to_ns = 0: any */
+	size_t stride;            /* of the batches one in so many; 0 and 1: each */
+	const uint8_t *processes; /* by index, 0: nothing of it; borrowed; NULL: all */
+	/* Records alone that begin in one of these, and ranges that are open in one; borrowed, in
+	 * order and disjoint; NULL: all. Processes then look as if they had been recorded in these
+	 * windows alone, without calls and runs. */
+	const struct kp_reader_window *windows;
+	size_t window_count;
+	bool ranges_alone; /* nothing but ranges */
 };
 /*
- * Starts again, and from now on delivers these alone. A batch holds records outside of the window
- * as well; those whose times cannot be used are in no window.
+ * Starts again, and from now on delivers these alone. With from_ns and to_ns a batch holds records
+ * outside of the window as well. What has no times that can be used is in no window. Errors:
+ * KP_NO_MEMORY; then all is delivered.
  */
-void kp_reader_select(struct kp_reader *reader, const struct kp_reader_part *part);
+enum kp_status kp_reader_select(struct kp_reader *reader, const struct kp_reader_part *part);
 
 /* How far it is: batches that have been passed, of all. */
 struct kp_reader_place {

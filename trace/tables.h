@@ -24,6 +24,8 @@ struct kp_process_tables {
 	struct kp_library_node *library_nodes;
 	size_t device_capacity, string_capacity, config_capacity, note_capacity, window_capacity;
 	size_t counters_capacity, library_call_capacity, library_node_capacity;
+	struct kp_process whole; /* the view, where that is cut to a part of the trace */
+	bool cut;
 	struct kp_lanes lanes;
 	uint64_t numbered_chunks; /* seen */
 	uint64_t next_sequence;   /* largest seen + 1 */

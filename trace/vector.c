@@ -7,13 +7,11 @@
 
 #define FIRST_CAPACITY 16
 
-bool kp_vector_reserve(void **vector, size_t count, size_t *capacity, size_t element_bytes)
+bool kp_vector_enlarge(void **vector, size_t count, size_t *capacity, size_t element_bytes)
 {
 	size_t larger = *capacity ? *capacity : FIRST_CAPACITY;
 	char *grown;
 
-	if (count <= *capacity)
-		return true;
 	while (larger < count && larger <= SIZE_MAX / 2)
 		larger *= 2;
 	if (larger < count)
@@ -25,9 +23,4 @@ bool kp_vector_reserve(void **vector, size_t count, size_t *capacity, size_t ele
 	*vector = grown;
 	*capacity = larger;
 	return true;
-}
-
-bool kp_vector_grow(void **vector, size_t count, size_t *capacity, size_t element_bytes)
-{
-	return kp_vector_reserve(vector, count + 1, capacity, element_bytes);
 }

@@ -9,8 +9,25 @@
  * Makes room in *vector for `count` elements of `element_bytes`; *capacity doubles until it holds
  * them. Elements that are new are zero. False without memory; then everything is as before.
  */
-bool kp_vector_reserve(void **vector, size_t count, size_t *capacity, size_t element_bytes);
+static inline bool kp_vector_reserve(void **vector, size_t count, size_t *capacity,
+				     size_t element_bytes);
 /* The same for one more than `count`. */
-bool kp_vector_grow(void **vector, size_t count, size_t *capacity, size_t element_bytes);
+static inline bool kp_vector_grow(void **vector, size_t count, size_t *capacity,
+				  size_t element_bytes);
+
+/* The same where there is not room enough. */
+bool kp_vector_enlarge(void **vector, size_t count, size_t *capacity, size_t element_bytes);
+
+static inline bool kp_vector_reserve(void **vector, size_t count, size_t *capacity,
+				     size_t element_bytes)
+{
+	return count <= *capacity || kp_vector_enlarge(vector, count, capacity, element_bytes);
+}
+
+static inline bool kp_vector_grow(void **vector, size_t count, size_t *capacity,
+				  size_t element_bytes)
+{
+	return kp_vector_reserve(vector, count + 1, capacity, element_bytes);
+}
 
 #endif

@@ -116,6 +116,18 @@ class Complaints(Case):
         self.assert_complaint("--quiet=1", "--", "true", says="takes no value")
         self.assert_complaint("--output=", "--", "true", says="empty")
 
+    def test_parts_of_traces_are_checked(self):
+        trace = f"{SOURCE}/samples/traces/attention_backends.kprof"
+        for option, value, word in (
+                ("--from", "soon", "in seconds"), ("--from", "-1", "in seconds"),
+                ("--to", "1 h", "in seconds"), ("--from", "1e9", "nothing lies between"),
+                ("--process", "x", "number of a process"), ("--process", "1", "no such process"),
+                ("--range", ":1-2", "NAME:N"), ("--range", "nobody", "the trace has none")):
+            result = self.kprof("report", f"{option}={value}", trace)
+            self.assertEqual((result.returncode, result.stdout), (125, b""), (option, value))
+            self.assertIn(word, result.stderr.decode())
+            self.assertEqual(result.stderr.count(b"\n"), 1)
+
     def test_operands_are_counted(self):
         self.assert_complaint(says="--help")
         self.assert_complaint("--", says="no command to run")

@@ -28,6 +28,13 @@ static struct kp_operators *load(const char *fusion)
 	return operators;
 }
 
+static void know_elements(const struct kp_fusion_rule *rule, uint32_t elements[4])
+{
+	for (size_t i = 0; i < rule->element_count; i++)
+		for (size_t k = 0; k < rule->elements[i].count; k++)
+			elements[rule->elements[i].items[k][0] - 'a'] |= 1U << i;
+}
+
 /* How many of the letters the first rule takes, and in *members which. */
 static size_t match(const char *chain, const char *letters, uint64_t used, const char *members,
 		    bool *open)
@@ -36,16 +43,14 @@ static size_t match(const char *chain, const char *letters, uint64_t used, const
 	struct kp_operators *operators;
 	uint16_t words[64];
 	uint32_t elements[4] = {0};
-	struct kp_fusion_strip strip = {words, strlen(letters), used};
+	struct kp_fusion_strip strip = {.words = words, .count = strlen(letters), .used = used};
 	uint64_t seen, expected = 0;
 	size_t length;
 
 	snprintf(yaml, sizeof(yaml), "  - {name: n, about: x, confidence: low, chain: [%s]}\n",
 		 chain);
 	operators = load(yaml);
-	for (size_t i = 0; i < operators->fusions[0].element_count; i++)
-		for (size_t k = 0; k < operators->fusions[0].elements[i].count; k++)
-			elements[operators->fusions[0].elements[i].items[k][0] - 'a'] |= 1U << i;
+	know_elements(&operators->fusions[0], elements);
 	for (size_t i = 0; i < strip.count; i++) {
 		words[i] = (uint16_t)(letters[i] - 'a');
 		expected |= members[i] == '1' ? 1ULL << i : 0;
@@ -54,6 +59,59 @@ static size_t match(const char *chain, const char *letters, uint64_t used, const
 	assert_int_equal(seen, expected);
 	kp_operators_destroy(operators);
 	return length;
+}
+
+/* From every place of many strips: with what the last attempt found, and without. */
+static void compare_attempts(const struct kp_fusion_rule *rule, const uint32_t *elements,
+			     uint64_t random)
+{
+	struct kp_fusion_memo memo;
+	uint16_t words[64];
+	uint64_t used = 0;
+
+	for (size_t i = 0; i < 64; i++) {
+		random = random * 6364136223846793005ULL + 1442695040888963407ULL;
+		words[i] = random >> 60 < 11 ? 0 : (uint16_t)(random >> 58 & 3);
+	}
+	memo.end = 0;
+	for (size_t at = 0; at < 64; at++) {
+		const struct kp_fusion_strip plain = {
+			.words = words + at, .count = 64 - at, .used = used >> at};
+		struct kp_fusion_strip strip = plain;
+		uint64_t members, plain_members;
+		size_t length;
+		bool open, plain_open;
+
+		strip.memo = &memo;
+		strip.at = at;
+		length = kp_fusion_rule_match(rule, elements, &strip, &members, &open);
+		assert_int_equal(length, kp_fusion_rule_match(rule, elements, &plain,
+							      &plain_members, &plain_open));
+		assert_int_equal(members, plain_members);
+		assert_int_equal(open, plain_open);
+		used |= members << at;
+	}
+}
+
+static void test_fusion_rules_remember_attempts(void **state)
+{
+	static const char *const chains[] = {"\"a+\", b", "\"a+\", \"d?\", \"b+\", c",
+					     "a, \"(a)*\", b", "\"a+\", c"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(chains) / sizeof(*chains); i++) {
+		struct kp_operators *operators;
+		uint32_t elements[4] = {0};
+		char yaml[512];
+
+		snprintf(yaml, sizeof(yaml),
+			 "  - {name: n, about: x, confidence: low, chain: [%s]}\n", chains[i]);
+		operators = load(yaml);
+		know_elements(&operators->fusions[0], elements);
+		for (uint64_t random = 1; random <= 500; random++)
+			compare_attempts(&operators->fusions[0], elements, random * 7919);
+		kp_operators_destroy(operators);
+	}
 }
 
 static void test_fusion_rules_match_in_order(void **state)
@@ -184,6 +242,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fusion_rules_match_in_order),
 		cmocka_unit_test(test_fusion_rules_take_the_longest),
+		cmocka_unit_test(test_fusion_rules_remember_attempts),
 		cmocka_unit_test(test_fusion_rules_let_launches_stay),
 		cmocka_unit_test(test_fusion_rules_bad_ones_name_their_line),
 		cmocka_unit_test(test_fusion_rules_bad_steps_are_refused),
