@@ -18,6 +18,7 @@ static struct {
 	unsigned allocated, lent, free_count;
 	bool closed;
 	_Atomic uint32_t bell; /* rung when a buffer is filled, and by kp_buffers_wake */
+	unsigned attachment;   /* how often CUPTI was detached */
 	uint32_t heard;        /* worker only: the bell as it last was */
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .filled_end = &pool.filled};
 
@@ -47,6 +48,7 @@ void CUPTIAPI kp_buffers_request(uint8_t **buffer, size_t *size, size_t *max_rec
 {
 	struct kp_filled *found;
 	bool may_allocate = false;
+	unsigned attachment;
 
 	*max_records = 0;
 	pthread_mutex_lock(&pool.lock);
@@ -61,11 +63,15 @@ void CUPTIAPI kp_buffers_request(uint8_t **buffer, size_t *size, size_t *max_rec
 		may_allocate = true;
 	}
 	pool.lent += found || may_allocate;
+	attachment = pool.attachment;
+	if (found)
+		found->attachment = attachment;
 	pthread_mutex_unlock(&pool.lock);
 	if (may_allocate) {
 		found = allocate();
 		pthread_mutex_lock(&pool.lock);
 		if (found) {
+			found->attachment = attachment;
 			pool.all[pool.all_count++] = found->bytes;
 		} else {
 			pool.allocated--;
@@ -92,6 +98,7 @@ void CUPTIAPI kp_buffers_complete(CUcontext context, uint32_t stream, uint8_t *b
 	filled->next = NULL;
 	pthread_mutex_lock(&pool.lock);
 	pool.lent -= pool.lent > 0; /* a forgotten one may come back after all */
+	filled->stale = filled->attachment != pool.attachment;
 	closed = pool.closed;
 	if (!closed) {
 		*pool.filled_end = filled;
@@ -147,9 +154,9 @@ void kp_buffers_recycle(struct kp_filled *filled)
 	pool.free_count += keep;
 	pthread_mutex_unlock(&pool.lock);
 	/* CUPTI is told that buffers come zeroed, so that it need not clear them in the program's
-	 * threads. */
+	 * threads. While it is being detached it does not know that (all attributes go with it). */
 	if (keep || !cool(filled))
-		memset(filled->bytes, 0, filled->valid_bytes);
+		memset(filled->bytes, 0, filled->stale ? KP_BUFFER_BYTES : filled->valid_bytes);
 	if (!keep)
 		list = &pool.cold;
 	pthread_mutex_lock(&pool.lock);
@@ -207,6 +214,7 @@ unsigned kp_buffers_abandon(void)
 	pthread_mutex_lock(&pool.lock);
 	lent = pool.lent;
 	pool.lent = 0;
+	pool.attachment++;
 	pthread_mutex_unlock(&pool.lock);
 	return lent;
 }

@@ -26,6 +26,8 @@ struct kp_filled {
 	struct kp_filled *next;
 	size_t valid_bytes;
 	uint8_t *bytes;
+	unsigned attachment; /* in which CUPTI has asked for it */
+	bool stale;          /* it came back in another one: anything may be written in it */
 };
 
 /* CUPTI's callbacks. */

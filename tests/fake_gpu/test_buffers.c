@@ -67,6 +67,22 @@ static void test_buffers_come_zeroed_again(void **state)
 	}
 }
 
+/* One that CUPTI asked for while it was being detached knows nothing of zeros. */
+static void test_forgotten_buffers_come_zeroed_again(void **state)
+{
+	uint8_t *lent;
+	size_t size, max_records;
+
+	(void)state;
+	kp_buffers_request(&lent, &size, &max_records);
+	assert_int_equal(kp_buffers_abandon(), 1);
+	memset(lent, 0xa5, size);
+	kp_buffers_complete(NULL, 0, lent, size, 64);
+	assert_int_equal(recycle_all(), 1);
+	fill(KP_BUFFER_KEEP + 1);
+	assert_int_equal(recycle_all(), KP_BUFFER_KEEP + 1);
+}
+
 static void test_buffers_of_a_burst_go_back(void **state)
 {
 	uint64_t before = resident_bytes(), full;
@@ -101,6 +117,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_buffers_come_zeroed_again),
+		cmocka_unit_test(test_forgotten_buffers_come_zeroed_again),
 		cmocka_unit_test(test_buffers_of_a_burst_go_back),
 		cmocka_unit_test(test_buffers_are_declined_beyond_the_limit),
 	};
