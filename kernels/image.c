@@ -3,30 +3,32 @@
 
 #include <stdint.h>
 
-#ifdef KP_CEILINGS_FATBIN
-__asm__(".section .rodata\n"
-	".balign 64\n"
-	".globl kp_ceilings_begin\n"
-	".hidden kp_ceilings_begin\n"
-	"kp_ceilings_begin:\n"
-	".incbin \"" KP_CEILINGS_FATBIN "\"\n"
-	"kp_ceilings_end:\n"
-	".balign 8\n"
-	".globl kp_ceilings_length\n"
-	".hidden kp_ceilings_length\n"
-	"kp_ceilings_length:\n"
-	".quad kp_ceilings_end - kp_ceilings_begin\n"
-	".previous\n");
-extern const unsigned char kp_ceilings_begin[];
-extern const uint64_t kp_ceilings_length;
-
-struct kp_kernel_image kp_kernel_image_ceilings(void)
-{
-	return (struct kp_kernel_image){kp_ceilings_begin, (size_t)kp_ceilings_length};
-}
+#ifdef KP_FATBINS
+#define IMAGE(name)                                                                                \
+	__asm__(".section .rodata\n"                                                               \
+		".balign 64\n"                                                                     \
+		".globl kp_" #name "_begin\n"                                                      \
+		".hidden kp_" #name "_begin\n"                                                     \
+		"kp_" #name "_begin:\n"                                                            \
+		".incbin \"" KP_FATBINS "/" #name ".fatbin\"\n"                                    \
+		"kp_" #name "_end:\n"                                                              \
+		".balign 8\n"                                                                      \
+		".globl kp_" #name "_length\n"                                                     \
+		".hidden kp_" #name "_length\n"                                                    \
+		"kp_" #name "_length:\n"                                                           \
+		".quad kp_" #name "_end - kp_" #name "_begin\n"                                    \
+		".previous\n");                                                                    \
+	extern const unsigned char kp_##name##_begin[];                                            \
+	extern const uint64_t kp_##name##_length;                                                  \
+	struct kp_kernel_image kp_kernel_image_##name(void)                                        \
+	{                                                                                          \
+		return (struct kp_kernel_image){kp_##name##_begin, (size_t)kp_##name##_length};    \
+	}
 #else
-struct kp_kernel_image kp_kernel_image_ceilings(void)
-{
-	return (struct kp_kernel_image){0};
-}
+#define IMAGE(name)                                                                                \
+	struct kp_kernel_image kp_kernel_image_##name(void)                                        \
+	{                                                                                          \
+		return (struct kp_kernel_image){0};                                                \
+	}
 #endif
+KP_KERNEL_IMAGES(IMAGE)

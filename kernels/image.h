@@ -7,12 +7,17 @@
 
 #include <stddef.h>
 
+/* X(name): kernels/NAME.cu, as kp_kernel_image_NAME(). */
+#define KP_KERNEL_IMAGES(X) X(ceilings) X(norm) X(activation) X(rope) X(softmax)
+
 struct kp_kernel_image {
-	const unsigned char *bytes; /* for cuModuleLoadData; NULL: kprof was built without nvcc */
+	/* For cuModuleLoadData or cuLibraryLoadData; NULL: kprof was built without nvcc. */
+	const unsigned char *bytes;
 	size_t length;
 };
 
-/* Of kernels/ceilings.cu. */
-struct kp_kernel_image kp_kernel_image_ceilings(void);
+#define KP_KERNEL_IMAGE(name) struct kp_kernel_image kp_kernel_image_##name(void);
+KP_KERNEL_IMAGES(KP_KERNEL_IMAGE)
+#undef KP_KERNEL_IMAGE
 
 #endif

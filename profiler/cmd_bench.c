@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "profiler/bench_ceilings.h"
+#include "profiler/bench_kernels.h"
 #include "profiler/commands.h"
 #include "profiler/options.h"
 #include "profiler/output.h"
@@ -25,12 +26,17 @@ static int list(const struct kp_settings *settings)
 		return KP_EXIT_FAILURE;
 	for (size_t i = 0; i < COUNT; i++)
 		fprintf(output.file, "%-12s %s\n", benches[i].name, benches[i].what);
+	for (size_t i = 0; i < kp_bench_operator_count; i++)
+		fprintf(output.file, "%-12s %s\n", kp_bench_operators[i].name,
+			kp_bench_operators[i].what);
 	return kp_output_close(&output) ? 0 : KP_EXIT_FAILURE;
 }
 
 int kp_cmd_bench(const struct kp_settings *settings)
 {
-	const char *names[COUNT], *word, *nearest;
+	const char *names[COUNT + KP_BENCH_OPERATORS_MOST], *word, *nearest;
+	const struct kp_bench_operator *found;
+	size_t count = 0;
 
 	if (settings->operand_count == 0)
 		return list(settings);
@@ -38,9 +44,15 @@ int kp_cmd_bench(const struct kp_settings *settings)
 	for (size_t i = 0; i < COUNT; i++) {
 		if (strcmp(benches[i].name, word) == 0)
 			return benches[i].run(settings);
-		names[i] = benches[i].name;
+		names[count++] = benches[i].name;
 	}
-	nearest = kp_options_nearest(word, names, COUNT);
+	found = kp_bench_find(word);
+	if (found)
+		return kp_bench_run_operator(found, settings);
+	for (size_t i = 0; i < kp_bench_operator_count && count < COUNT + KP_BENCH_OPERATORS_MOST;
+	     i++)
+		names[count++] = kp_bench_operators[i].name;
+	nearest = kp_options_nearest(word, names, count);
 	return kp_fail("there is no bench %s%s%s; kprof bench lists them", word,
 		       nearest ? "; did you mean " : "", nearest ? nearest : "");
 }

@@ -228,6 +228,9 @@ static const struct kp_option bench_options[] = {
 	{.name = "output", .letter = 'o', .type = KP_OPTION_FILE, .offset = AT(output),
 	 .argument = "FILE",
 	 .help = "Write to FILE instead of the standard output, which - stands for."},
+	{.name = "shape", .type = KP_OPTION_TEXT, .offset = AT(shape), .argument = "ROWSxCOLUMNS",
+	 .help = "Measure an operator at this shape instead of its own list: rows and elements of "
+		 "a row; for rope, tokens and query heads."},
 	{0},
 };
 static const struct kp_option manual_options[] = {
@@ -441,11 +444,16 @@ static const char *const bench_description[] = {
 	"takes 5 to 10 seconds, and nothing else should use the GPU meanwhile. Results are kept "
 	"for each GPU and driver, and reports compare kernels with them; without them, with the "
 	"datasheet.",
+	"The other names are operators of kprof's own kernels. At each shape the result is first "
+	"compared with a reference in double precision, then timed in graphs: cold, with buffers "
+	"that rotate through four times the L2 cache; hot, with the same ones again; and hot as a "
+	"chain of dependent launches. A plain copy of as many bytes stands beside it.",
 	NULL,
 };
 static const struct kp_example bench_examples[] = {
 	{"kprof bench ceilings", "Measure the GPU, and keep the result for reports."},
 	{"kprof bench ceilings --device 1 -o gpu1.yaml", "Measure the second, as YAML."},
+	{"kprof bench add_rmsnorm --shape 4096x8192", "Check and time one operator."},
 	{0},
 };
 static const struct kp_example bench_statuses[] = {

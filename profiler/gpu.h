@@ -56,6 +56,15 @@
 	  (void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,    \
 	   unsigned block_y, unsigned block_z, unsigned shared_bytes, void *stream,                \
 	   void **arguments, void **extra))                                                        \
+	X(stream_create, "cuStreamCreate", (void **stream, unsigned flags))                        \
+	X(stream_destroy, "cuStreamDestroy_v2", (void *stream))                                    \
+	X(capture_begin, "cuStreamBeginCapture_v2", (void *stream, int mode))                      \
+	X(capture_end, "cuStreamEndCapture", (void *stream, void **graph))                         \
+	X(graph_instantiate, "cuGraphInstantiateWithFlags",                                        \
+	  (void **exec, void *graph, unsigned long long flags))                                    \
+	X(graph_launch, "cuGraphLaunch", (void *exec, void *stream))                               \
+	X(graph_destroy, "cuGraphDestroy", (void *graph))                                          \
+	X(exec_destroy, "cuGraphExecDestroy", (void *exec))                                        \
 	X(event_create, "cuEventCreate", (void **event, unsigned flags))                           \
 	X(event_destroy, "cuEventDestroy_v2", (void *event))                                       \
 	X(event_record, "cuEventRecord", (void *event, void *stream))                              \

@@ -159,6 +159,78 @@ class Ceilings(Case):
             self.assertEqual(file.read(), "schema: kprof.ceilings/v2\n")
 
 
+@unittest.skipUnless(HAVE_NVCC, "built without nvcc")
+class Operators(Case):
+    """The fake GPU runs the kernels' source on the CPU, and takes 2 µs and 10 ns a block."""
+
+    def one(self, *words, **more):
+        ran = self.bench(*words, "-f", "json", **more)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        document = parse_json(ran.stdout)
+        self.assertEqual(document["schema"], "kprof.bench/v1")
+        self.assertEqual(document["gpu"], "Fake GPU")
+        result, = document["results"]
+        return result
+
+    def test_each(self):
+        """Every operator is right, and launched as its plan says."""
+        kernels = {
+            "rmsnorm": ("7x1000", "kp_rmsnorm_block_1_bf16", 7, 7 * 2 * 2000 + 2000),
+            "add_rmsnorm": ("7x1001", "kp_rmsnorm_any_bf16", 7, 7 * 4 * 2002 + 2002),
+            "layernorm": ("9x64", "kp_layernorm_team_1_bf16", 1, 9 * 2 * 128 + 256),
+            "silu_mul": ("3x2048", "kp_activation_vector_1_bf16", 6, 3 * 3 * 4096),
+            "gelu_mul": ("3x1", "kp_activation_any_bf16", 3, 3 * 3 * 2),
+            "gelu": ("30x2048", "kp_activation_vector_2_bf16", 30, 30 * 2 * 4096),
+            "rope": ("5x8", "kp_rope_vector_bf16", 5, 5 * (16 + 512 + 256 * 24)),
+            "softmax": ("3x512", "kp_softmax_block_1_bf16", 3, 3 * 2 * 1024),
+        }
+        for name, (shape, kernel, blocks, moved) in kernels.items():
+            with self.subTest(name):
+                result = self.one(name, "--shape", shape)
+                self.assertEqual((result["operator"], result["kernel"]), (name, kernel))
+                self.assertEqual((result["grid_blocks"], result["bytes"]), (blocks, moved))
+                self.assertTrue(0 < result["error_ulp"] < 1, result["error_ulp"])
+                time_us = 2 + 0.01 * blocks
+                for key in ("cold", "hot", "chain"):
+                    self.assertAlmostEqual(result[key]["median_us"], time_us, delta=0.01)
+                    self.assertLessEqual(result[key]["least_us"], result[key]["median_us"])
+                self.assertAlmostEqual(result["cold_gbps"], moved / time_us / 1e3, delta=0.1)
+                self.assertAlmostEqual(
+                    result["of_copy_pct"],
+                    100 * result["copy"]["median_us"] / result["cold"]["median_us"], delta=0.1)
+                self.assertEqual(result["graph_nodes"] % result["buffer_sets"], 0)
+                self.assertEqual(result["checked_rows"], {"3": 3, "5": 4}.get(shape.split("x")[0], 5))
+
+    def test_text(self):
+        ran = self.bench("softmax", "--shape", "3x512")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertRegex(ran.stdout.decode(), r"\n3x512 +2\.03 .* ulp +kp_softmax_block_1_bf16\n")
+
+    def test_list(self):
+        names = [line.split()[0] for line in self.bench(driver=False).stdout.decode().splitlines()]
+        self.assertEqual(names, ["ceilings", "rmsnorm", "add_rmsnorm", "layernorm", "silu_mul",
+                                 "gelu_mul", "gelu", "rope", "softmax"])
+
+    def test_output_that_was_never_written(self):
+        """The fake leaves the first launch out: what is there is the poison."""
+        self.refused("rmsnorm", "--shape", "3x64", faults="wrong=1",
+                     says="rmsnorm of 3 x 64 is wrong in row 0, element 0: -?nan")
+
+    def test_shapes_that_are_none(self):
+        for shape in ("4096", "4096x", "x3", "0x5", "5x0", "3x4x5", "-3x4", "99999999999x2", "3x4y"):
+            self.refused("gelu", "--shape", shape, says="--shape is ROWSxCOLUMNS")
+
+    def test_too_little_memory(self):
+        self.refused("gelu", "--shape", "16384x16384", faults="free_mib=100",
+                     says="needs more memory than")
+
+    def test_near_name(self):
+        self.refused("sofmax", says="did you mean softmax")
+
+    def test_no_such_device(self):
+        self.refused("gelu", "--device", "2", says="there is no device 2")
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", required=True)

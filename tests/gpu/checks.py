@@ -20,6 +20,7 @@ import counter_checks
 import finding_checks
 import fusion_checks
 import host_checks
+import kernel_checks
 import pathology_checks
 import range_checks
 import library_checks
@@ -630,6 +631,7 @@ CHECKS = [
     *pathology_checks.rows(record_with, ROOT / "samples"),
     *counter_checks.CHECKS,
     *ceiling_checks.CHECKS,
+    *kernel_checks.CHECKS,
     Check("traffic-alternating", 400, traffic_known([], 0.02),
           "bytes read by alternating kernels = known: 2 % or 0.2 MB (written: 6 % from 1 GB on); "
           "80 % told, 90 % within the interval, 2 % unattributed"),

@@ -1,13 +1,18 @@
-/* The kernels of kernels/ceilings.cu in C; see emulate.h. Threading: one launch at a time. */
+/* The kernels of kernels/ceilings.cu in C, and the operators; see emulate.h. Threading: one launch
+ * at a time. */
 #include "tests/fake_gpu/driver/emulate.h"
 
 #include <string.h>
 
 #include "tests/fake_gpu/common/faults.h"
+#include "tests/kernels/cpu_kernels.h"
 
 #define FATBIN_MAGIC 0xba55ed50U
 #define VECTOR_WORDS 4
 #define READ_SLOTS 4096
+/* What a launch of an operator takes. */
+#define OPERATOR_NS 2000
+#define BLOCK_NS 10
 
 struct work {
 	const uint32_t *in;
@@ -118,9 +123,26 @@ const struct kp_fake_emulation kp_fake_emulations[] = {
 	{"kp_wgmma_bf16", run_rate, 16500, WARPGROUP(16), BF16},
 	{"kp_wgmma_fp8", run_rate, 32000, WARPGROUP(32), FP8},
 	{"kp_wgmma_int8", run_rate, 33000, WARPGROUP(32), INT8},
+#define KERNEL(image, name) \
+	{"kp_" #name "_bf16", NULL, 0, 0, 0, 0}, \
+	{"kp_" #name "_fp16", NULL, 0, 0, 0, 0},
+#include "kernels/kernels.def"
 };
 // clang-format on
 const size_t kp_fake_emulation_count = sizeof(kp_fake_emulations) / sizeof(kp_fake_emulations[0]);
+
+uint64_t kp_fake_emulate_operator(const struct kp_fake_emulation *row, const uint32_t grid[3],
+				  uint32_t threads, void **arguments)
+{
+	static uint64_t launches;
+
+	if (arguments && ++launches != kp_fake_faults()->wrong) {
+#ifdef KP_FAKE_OPERATORS
+		kp_cpu_kernel_run(row->name, grid, threads, arguments[0], KP_FIBERS_UP);
+#endif
+	}
+	return OPERATOR_NS + BLOCK_NS * ((uint64_t)grid[0] * grid[1]);
+}
 
 static struct {
 	const struct kp_fake_emulation *row;

@@ -41,7 +41,8 @@ static bool has_size(const struct kp_fake_op *op)
 
 /* Does what a kernel of a fatbin does, and tells how long that takes; others only take their time.
  */
-static uint64_t compute(const struct launch *launch, const struct CUfunc_st *function)
+static uint64_t compute(const struct launch *launch, const struct CUfunc_st *function,
+			bool is_captured)
 {
 	const struct kp_fake_op *op = &launch->op;
 	uint64_t blocks = (uint64_t)op->grid[0] * op->grid[1] * op->grid[2];
@@ -49,6 +50,9 @@ static uint64_t compute(const struct launch *launch, const struct CUfunc_st *fun
 
 	if (!function->emulation || !launch->arguments)
 		return function->kernel.duration_ns;
+	if (!function->emulation->run)
+		return kp_fake_emulate_operator(function->emulation, op->grid, op->block[0],
+						is_captured ? NULL : launch->arguments);
 	return kp_fake_emulate(function->emulation, blocks * threads, launch->arguments);
 }
 
@@ -65,7 +69,7 @@ static CUresult submit(struct launch *launch, const struct CUfunc_st *function,
 		return CUDA_ERROR_LAUNCH_FAILED;
 	launch->op.kernel = &function->kernel;
 	launch->op.correlation = correlation;
-	kp_fake_submit(stream, compute(launch, function), &launch->op);
+	kp_fake_submit(stream, compute(launch, function, stream->capture != NULL), &launch->op);
 	return CUDA_SUCCESS;
 }
 
@@ -148,7 +152,7 @@ KP_FAKE_EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunctio
 {
 	cuLaunchKernelEx_params params = {config, f, arguments, extra};
 	struct kp_fake_call call = KP_FAKE_CALL(cuLaunchKernelEx, &params);
-	struct launch launch = {.function = f};
+	struct launch launch = {.function = f, .arguments = arguments};
 
 	if (!read_config(config, &launch))
 		return CUDA_ERROR_INVALID_VALUE;

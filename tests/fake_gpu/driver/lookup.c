@@ -73,6 +73,7 @@ static const struct entry entries[] = {
 	ONE(cuModuleUnload, 2000, cuModuleUnload),
 	ONE(cuModuleGetFunction, 2000, cuModuleGetFunction),
 	ONE(cuLibraryLoadData, 12000, cuLibraryLoadData),
+	ONE(cuLibraryUnload, 12000, cuLibraryUnload),
 	ONE(cuLibraryGetKernel, 12000, cuLibraryGetKernel),
 	ONE(cuKernelGetFunction, 12000, cuKernelGetFunction),
 	ONE(cuKernelGetName, 12030, cuKernelGetName),

@@ -146,6 +146,21 @@ KP_FAKE_EXPORT CUresult cuLibraryLoadData(CUlibrary *out, const void *data, CUji
 	return CUDA_SUCCESS;
 }
 
+KP_FAKE_EXPORT CUresult cuLibraryUnload(CUlibrary library)
+{
+	struct CUmod_st *module = (struct CUmod_st *)(void *)library;
+	CUresult result = kp_fake_ready();
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!kp_fake_is(library, KP_FAKE_LIBRARY))
+		return CUDA_ERROR_INVALID_HANDLE;
+	for (size_t i = 0; i < module->function_count; i++)
+		module->functions[i].tag = module->functions[i].handle.tag = KP_FAKE_DEAD;
+	module->tag = KP_FAKE_DEAD;
+	return CUDA_SUCCESS;
+}
+
 KP_FAKE_EXPORT CUresult cuLibraryGetKernel(CUkernel *out, CUlibrary library, const char *name)
 {
 	CUresult result = kp_fake_ready();

@@ -1,0 +1,60 @@
+/* The choice of a version by length, alignment and number of rows; see rows.h. */
+#include "kernels/rows.h"
+
+#include "kernels/launch.h"
+
+#define WARP 32U
+
+static uint32_t divide_up(uint64_t a, uint32_t b)
+{
+	return (uint32_t)((a + b - 1) / b);
+}
+
+/* Threads that hold a row. */
+static uint32_t holders(const struct kp_row_version *version, uint32_t columns)
+{
+	return divide_up(columns / KP_VECTOR_ELEMENTS, version->vectors);
+}
+
+bool kp_row_version_takes(const struct kp_row_version *version, uint32_t columns, bool aligned)
+{
+	if (version->vectors == 0)
+		return true;
+	if (!aligned || columns % KP_VECTOR_ELEMENTS)
+		return false;
+	if (version->kind == KP_ROW_LOOP)
+		return true;
+	return holders(version, columns) <=
+	       (version->kind == KP_ROW_TEAM ? WARP : version->threads);
+}
+
+static void size(const struct kp_row_version *version, uint64_t rows, uint32_t columns,
+		 struct kp_kernel_plan *out)
+{
+	out->kernel = version->kernel;
+	out->vectors = version->vectors;
+	out->threads = version->threads;
+	out->grid_x = (uint32_t)rows;
+	out->grid_y = 1;
+	out->team = 0;
+	if (version->kind == KP_ROW_BLOCK)
+		out->threads = divide_up(holders(version, columns), WARP) * WARP;
+	if (version->kind == KP_ROW_TEAM) {
+		out->team = 1;
+		while (out->team < holders(version, columns))
+			out->team *= 2;
+		out->grid_x = divide_up(rows * out->team, version->threads);
+	}
+}
+
+void kp_rows_plan(const struct kp_row_version *table, size_t count, uint64_t rows, uint32_t columns,
+		  bool aligned, const struct kp_kernel_device *device, struct kp_kernel_plan *out)
+{
+	size_t i = 0;
+
+	while (i < count - 1 &&
+	       (!kp_row_version_takes(&table[i], columns, aligned) ||
+		(table[i].rows_per_sm && rows > (uint64_t)table[i].rows_per_sm * device->sm_count)))
+		i++;
+	size(&table[i], columns ? rows : 0, columns ? columns : KP_VECTOR_ELEMENTS, out);
+}

@@ -1,0 +1,130 @@
+"""The checks of libkprof_kernels on a real GPU; rows of checks.py.
+
+Correctness: the tests of tests/kernels, launched on the GPU, and under compute-sanitizer. Speed: kprof
+bench of every operator against the targets below and against PyTorch (torch_kernels.py).
+"""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+from runner import Check, Failure, Skip, require
+
+HERE = Path(__file__).resolve().parent
+OPERATORS = ("rmsnorm", "add_rmsnorm", "layernorm", "silu_mul", "gelu_mul", "gelu", "rope", "softmax")
+TESTS = ("norm", "activation", "rope", "softmax")
+NORMS = ("rmsnorm", "add_rmsnorm", "layernorm")
+GATES = ("silu_mul", "gelu_mul")
+MB = 1e6
+
+
+def wanted_of_copy(row):
+    """The least share of a plain copy's speed, in percent; None: there is no target."""
+    name, size = row["operator"], row["bytes"]
+    if name in NORMS and row["rows"] >= 1024 and 2048 <= row["columns"] <= 16384:
+        return 97 if size >= 128 * MB else 90 if size >= 32 * MB else 80
+    if name in GATES and row["rows"] >= 1024:
+        return 97
+    if name == "softmax" and row["rows"] >= 4096 and row["columns"] <= 32768:
+        return 95 if size >= 128 * MB else 88
+    return None
+
+
+def wanted_us(row):
+    """The longest time as a node of a graph and in a chain of dependent launches, µs, or None."""
+    if row["operator"] not in (*NORMS, *GATES, "rope"):
+        return None
+    if row["rows"] <= 8:
+        return 1.9, 1.4
+    if row["rows"] <= 64 and row["bytes"] <= MB:
+        return 2.2, 1.6
+    return None
+
+
+def misses(row):
+    share, times = wanted_of_copy(row), wanted_us(row)
+    where = f"{row['operator']} {row['rows']}x{row['columns']}"
+    if share and row["of_copy_pct"] < share:
+        yield f"{where}: {row['of_copy_pct']:.1f} % of copy, not {share}"
+    for key, limit in zip(("hot", "chain"), times or ()):
+        if row[key]["median_us"] > limit:
+            yield f"{where}: {key} {row[key]['median_us']:.2f} µs, not {limit}"
+
+
+def judge(rows):
+    """All rows in words; raises Failure with those that miss."""
+    missed = [word for row in rows for word in misses(row)]
+    words = "; ".join(f"{row['rows']}x{row['columns']} {row['cold']['median_us']:.2f} µs, "
+                      f"{row['of_copy_pct']:.0f} % of copy, hot {row['hot']['median_us']:.2f}, "
+                      f"chain {row['chain']['median_us']:.2f}" for row in rows)
+    require(not missed, f"{'; '.join(missed)} (all: {words})")
+    return words
+
+
+def bench_rows(bench, name):
+    ran = bench.run([bench.build / "kprof", "bench", name, "-f", "json"])
+    return json.loads(ran.stdout)["results"]
+
+
+def speed(name):
+    def check(bench):
+        return judge(bench_rows(bench, name))
+    return check
+
+
+def program(bench, name):
+    path = bench.build / "tests/gpu" / f"gpu_kernel_{name}"
+    if not path.exists():
+        raise Skip(f"{path} was not built")
+    return path
+
+
+def correct(bench):
+    """The grids of tests/kernels on the GPU."""
+    return "; ".join(f"{name}: {bench.run([program(bench, name)]).text().strip()}" for name in TESTS)
+
+
+def sanitized(tool):
+    def check(bench):
+        found = shutil.which("compute-sanitizer") or shutil.which(
+            "compute-sanitizer", path="/usr/local/cuda/bin")
+        if not found:
+            raise Skip("no compute-sanitizer")
+        for name in TESTS:
+            ran = bench.run([found, "--tool", tool, "--error-exitcode", "9", program(bench, name)],
+                            env={"KP_TEST_CASES": "8"})
+            if "0 errors" not in ran.text() + ran.stderr.decode("utf-8", "replace"):
+                raise Failure(f"{name}: {ran.log}.out")
+        return f"{tool}: 0 errors in {len(TESTS)} programs"
+    return check
+
+
+def against_torch(bench):
+    """kprof bench against PyTorch's eager and compiled operators at the same shapes, cold and in graphs."""
+    ran = bench.run([sys.executable, HERE / "torch_kernels.py"], status=None)
+    if ran.status == 77:
+        raise Skip("no PyTorch that sees a GPU")
+    require(ran.status == 0, f"torch_kernels.py ended with {ran.status}: {ran.log}.err")
+    theirs = json.loads(ran.stdout)
+    words, slower = [], []
+    for name in theirs:
+        rows = {f"{row['rows']}x{row['columns']}": row for row in bench_rows(bench, name)}
+        for shape, times in theirs[name].items():
+            how, best = min(times.items(), key=lambda item: item[1])
+            ratio = best / rows[shape]["cold"]["median_us"]
+            words.append(f"{name} {shape} {ratio:.2f} × {how}")
+            if ratio < 0.98:
+                slower.append(words[-1])
+    require(not slower, f"slower: {'; '.join(slower)} (all: {'; '.join(words)})")
+    return "; ".join(words)
+
+
+CHECKS = [
+    Check("kernels-correct", 120, correct, "every version against float64, odd shapes"),
+    *[Check(f"kernels-{tool}", 300, sanitized(tool), f"compute-sanitizer {tool}")
+      for tool in ("memcheck", "racecheck", "initcheck", "synccheck")],
+    *[Check(f"kernels-{name}", 120, speed(name), f"kprof bench {name}: checked, then its targets")
+      for name in OPERATORS],
+    Check("kernels-torch", 300, against_torch, "norms, gates and softmax not slower than PyTorch's"),
+]

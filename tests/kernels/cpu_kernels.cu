@@ -1,0 +1,51 @@
+/* All kernels of libkprof_kernels on the CPU, by the names of their symbols; see cpu_kernels.h. */
+#include "tests/kernels/cpu_kernels.h"
+
+#include "tests/kernels/cpu.cuh"
+
+#include "kernels/activation.cu"
+#include "kernels/norm.cu"
+#include "kernels/rope.cu"
+#include "kernels/softmax.cu"
+
+typedef void (*runner)(const struct kp_kernel_plan *plan, const void *args,
+		       enum kp_fiber_order order);
+
+template <class Args, void (*KERNEL_FUNCTION)(Args)>
+static void run(const struct kp_kernel_plan *plan, const void *args, enum kp_fiber_order order)
+{
+	cpu_launch(plan, KERNEL_FUNCTION, (const Args *)args, order);
+}
+
+// clang-format off
+#define norm_ARGS kp_norm_args
+#define activation_ARGS kp_activation_args
+#define rope_ARGS kp_rope_args
+#define softmax_ARGS kp_softmax_args
+
+static const struct {
+	const char *symbol;
+	runner run;
+} rows[] = {
+#define KERNEL(image, name) \
+	{"kp_" #name "_bf16", run<struct image##_ARGS, kp_##name##_bf16>}, \
+	{"kp_" #name "_fp16", run<struct image##_ARGS, kp_##name##_fp16>},
+#include "kernels/kernels.def"
+};
+// clang-format on
+
+bool kp_cpu_kernel_run(const char *symbol, const unsigned grid[2], unsigned threads,
+		       const void *args, enum kp_fiber_order order)
+{
+	struct kp_kernel_plan plan = {};
+
+	plan.grid_x = grid[0];
+	plan.grid_y = grid[1];
+	plan.threads = threads;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (strcmp(rows[i].symbol, symbol) == 0) {
+			rows[i].run(&plan, args, order);
+			return true;
+		}
+	return false;
+}
