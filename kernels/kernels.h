@@ -1,12 +1,16 @@
 /*
  * libkprof_kernels: small fused kernels for the inference of language models, behind a C ABI.
  *
- * An operator has a header (norm.h, activation.h, rope.h, softmax.h) with its formula and
+ * An operator has a header (norm.h, activation.h, rope.h, softmax.h, linear_skinny.h,
+ * attention_decode.h) with its formula and
  *
  *   kp_OP_supports(args, &reason)   whether these arguments can be computed, and why not
  *   kp_OP_workspace(args)           bytes of device memory that the caller lends it
  *   kp_OP_plan(args, device, plan)  which version would run, and how it is launched; pure
  *   kp_OP(kernels, args)            enqueues it on args->stream
+ *
+ * linear_skinny and attention_decode may split their work: then they have two launches, two plans,
+ * and a workspace whose size depends on the device.
  *
  * Storage is bf16 or fp16, arithmetic fp32. Pointers are device pointers; strides count elements
  * and may be negative; dimensions that are not named by a stride are packed. Any alignment works:
@@ -36,7 +40,14 @@
 extern "C" {
 #endif
 
-enum kp_dtype { KP_DTYPE_BF16, KP_DTYPE_FP16, KP_DTYPE_FP32, KP_DTYPE_E4M3, KP_DTYPE_COUNT };
+enum kp_dtype {
+	KP_DTYPE_BF16,
+	KP_DTYPE_FP16,
+	KP_DTYPE_FP32,
+	KP_DTYPE_E4M3,
+	KP_DTYPE_INT8,
+	KP_DTYPE_COUNT
+};
 
 /* Bytes of an element; 0: there is no such type. */
 size_t kp_dtype_bytes(enum kp_dtype dtype);

@@ -54,10 +54,8 @@ static const struct {
 	const char *name;
 	size_t bytes;
 } dtypes[KP_DTYPE_COUNT] = {
-	[KP_DTYPE_BF16] = {"bf16", 2},
-	[KP_DTYPE_FP16] = {"fp16", 2},
-	[KP_DTYPE_FP32] = {"fp32", 4},
-	[KP_DTYPE_E4M3] = {"e4m3", 1},
+	[KP_DTYPE_BF16] = {"bf16", 2}, [KP_DTYPE_FP16] = {"fp16", 2}, [KP_DTYPE_FP32] = {"fp32", 4},
+	[KP_DTYPE_E4M3] = {"e4m3", 1}, [KP_DTYPE_INT8] = {"int8", 1},
 };
 
 size_t kp_dtype_bytes(enum kp_dtype dtype)

@@ -1,4 +1,4 @@
-/* bf16, fp16, fp32 and e4m3 by the description of their bits; see number.h. */
+/* bf16, fp16, fp32 and e4m3 by the description of their bits, and int8; see number.h. */
 #include "kernels/reference/number.h"
 
 #include <math.h>
@@ -33,6 +33,8 @@ double kp_number_load(const void *array, enum kp_dtype dtype, int64_t at)
 	uint32_t exponent = bits >> format->mantissa & ones;
 	double sign = bits >> (format->mantissa + format->exponent) & 1 ? -1 : 1;
 
+	if (dtype == KP_DTYPE_INT8)
+		return (int8_t)bits;
 	if (exponent == ones && format->has_infinity)
 		return mantissa ? NAN : sign * INFINITY;
 	if (exponent == ones && mantissa == (1U << format->mantissa) - 1)
@@ -48,6 +50,8 @@ double kp_number_ulp(enum kp_dtype dtype, double value)
 	const struct format *format = &formats[dtype];
 	int exponent = 1 - format->bias;
 
+	if (dtype == KP_DTYPE_INT8)
+		return 1;
 	if (value != 0 && isfinite(value) && ilogb(value) > exponent)
 		exponent = ilogb(value);
 	if (fabs(value) > format->most)
@@ -60,6 +64,8 @@ double kp_number_rounded(enum kp_dtype dtype, double value)
 	const struct format *format = &formats[dtype];
 	double ulp = kp_number_ulp(dtype, value), rounded;
 
+	if (dtype == KP_DTYPE_INT8)
+		return isnan(value) ? 0 : nearbyint(fmax(-128, fmin(127, value)));
 	if (isnan(value) || (isinf(value) && format->has_infinity))
 		return value;
 	if (isinf(value))
@@ -91,7 +97,9 @@ static uint32_t bits_of(const struct format *format, double rounded)
 void kp_number_store(void *array, enum kp_dtype dtype, int64_t at, double value)
 {
 	size_t bytes = kp_dtype_bytes(dtype);
-	uint32_t bits = bits_of(&formats[dtype], kp_number_rounded(dtype, value));
+	double rounded = kp_number_rounded(dtype, value);
+	uint32_t bits = dtype == KP_DTYPE_INT8 ? (uint32_t)(int32_t)rounded
+					       : bits_of(&formats[dtype], rounded);
 
 	memcpy((char *)array + at * (int64_t)bytes, &bits, bytes);
 }

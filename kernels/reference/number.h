@@ -10,7 +10,8 @@ extern "C" {
 
 /* The element `at` of an array. Exact. */
 double kp_number_load(const void *array, enum kp_dtype dtype, int64_t at);
-/* Rounds to nearest, ties to even; e4m3 saturates at 448, other types become infinite. */
+/* Rounds to nearest, ties to even; e4m3 saturates at 448, int8 at its ends (NaN: 0),
+ * other types become infinite. */
 void kp_number_store(void *array, enum kp_dtype dtype, int64_t at, double value);
 /* The value that is stored. */
 double kp_number_rounded(enum kp_dtype dtype, double value);

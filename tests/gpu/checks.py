@@ -17,6 +17,7 @@ from pathlib import Path
 import ceiling_checks
 import compare
 import counter_checks
+import decode_checks
 import finding_checks
 import fusion_checks
 import host_checks
@@ -632,6 +633,7 @@ CHECKS = [
     *counter_checks.CHECKS,
     *ceiling_checks.CHECKS,
     *kernel_checks.CHECKS,
+    *decode_checks.CHECKS,
     Check("traffic-alternating", 400, traffic_known([], 0.02),
           "bytes read by alternating kernels = known: 2 % or 0.2 MB (written: 6 % from 1 GB on); "
           "80 % told, 90 % within the interval, 2 % unattributed"),

@@ -4,6 +4,8 @@
 #include "tests/kernels/cpu.cuh"
 
 #include "kernels/activation.cu"
+#include "kernels/attention_decode.cu"
+#include "kernels/linear_skinny.cu"
 #include "kernels/norm.cu"
 #include "kernels/rope.cu"
 #include "kernels/softmax.cu"
@@ -22,6 +24,8 @@ static void run(const struct kp_kernel_plan *plan, const void *args, enum kp_fib
 #define activation_ARGS kp_activation_args
 #define rope_ARGS kp_rope_args
 #define softmax_ARGS kp_softmax_args
+#define linear_skinny_ARGS kp_linear_skinny_args
+#define attention_decode_ARGS kp_attention_decode_args
 
 static const struct {
 	const char *symbol;

@@ -274,7 +274,8 @@ static void test_numbers_round_trip(void **state)
 	(void)state;
 	for (uint32_t bits = 0; bits < 1U << 16; bits++)
 		for (int dtype = 0; dtype < KP_DTYPE_COUNT; dtype++) {
-			uint32_t in = dtype == KP_DTYPE_E4M3   ? bits & 0xff
+			bool byte = dtype == KP_DTYPE_E4M3 || dtype == KP_DTYPE_INT8;
+			uint32_t in = byte                     ? bits & 0xff
 				      : dtype == KP_DTYPE_FP32 ? bits << 16 | (bits ^ 0x5a5a)
 							       : bits;
 			double value = kp_number_load(&in, (enum kp_dtype)dtype, 0);
