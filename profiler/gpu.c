@@ -28,6 +28,14 @@ static const struct {
 #undef ROW
 };
 
+static bool find(const struct kp_driver *driver, void **function, const char *symbol)
+{
+	*function = dlsym(driver->library, symbol);
+	if (!*function)
+		kp_fail("the NVIDIA driver has no %s: update it", symbol);
+	return *function != NULL;
+}
+
 static bool bind(struct kp_driver *driver)
 {
 	driver->library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -36,15 +44,9 @@ static bool bind(struct kp_driver *driver)
 			"start it with the GPUs (docker run --gpus all)");
 		return false;
 	}
-#define FIND(member, symbol, parameters)                                                           \
-	*(void **)&driver->member = dlsym(driver->library, symbol);                                \
-	if (!driver->member) {                                                                     \
-		kp_fail("the NVIDIA driver has no %s: update it", symbol);                         \
-		return false;                                                                      \
-	}
-	KP_DRIVER_FUNCTIONS(FIND)
+#define FIND(member, symbol, parameters) &&find(driver, (void **)&driver->member, symbol)
+	return true KP_DRIVER_FUNCTIONS(FIND);
 #undef FIND
-	return true;
 }
 
 bool kp_gpu_check(const struct kp_driver *driver, int result, const char *call)
