@@ -43,10 +43,9 @@ enum kp_status kp_canvas_resize(struct kp_canvas *canvas, size_t rows, size_t co
 
 	if (!cells)
 		return KP_NO_MEMORY;
-	const struct kp_canvas fresh = {rows, columns, cells};
-	kp_canvas_clear(&fresh);
 	free(canvas->cells);
-	*canvas = fresh;
+	*canvas = (struct kp_canvas){rows, columns, cells};
+	kp_canvas_clear(canvas);
 	return KP_OK;
 }
 

@@ -10,10 +10,10 @@
 #define EVIDENCE KP_PAGE_BIT(EVIDENCE)
 #define TREE KP_PAGE_BIT(OPERATORS)
 #define TIME KP_PAGE_BIT(TIMELINE)
-#define COLUMNS                                                                                    \
+#define SORTED                                                                                     \
 	(KP_PAGE_BIT(OPERATORS) | KP_PAGE_BIT(ROOFLINE) | KP_PAGE_BIT(PROCESSES) |                 \
 	 KP_PAGE_BIT(PLAN) | KP_PAGE_BIT(FINDINGS) | KP_PAGE_BIT(COMPARE))
-#define TABLES (COLUMNS | KP_PAGE_BIT(TIMELINE) | KP_PAGE_BIT(COLUMNS))
+#define TABLES (SORTED | KP_PAGE_BIT(TIMELINE) | KP_PAGE_BIT(COLUMNS))
 
 const struct kp_key kp_keys[] = {
 #define KEY(names, pages, function, bar, help) {names, pages, kp_do_##function, bar, help},

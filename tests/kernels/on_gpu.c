@@ -37,7 +37,7 @@ static void *find(void *library, const char *name)
 static void start(void)
 {
 	void *library = dlopen("libcuda.so.1", RTLD_NOW), *context = NULL;
-	int (*init)(unsigned flags), (*retain)(void **context, int device), (*set)(void *context);
+	int (*init)(unsigned flags), (*retain)(void **primary, int device), (*set)(void *current);
 	int error;
 
 	if (!library)
