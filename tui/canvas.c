@@ -44,7 +44,9 @@ enum kp_status kp_canvas_resize(struct kp_canvas *canvas, size_t rows, size_t co
 	if (!cells)
 		return KP_NO_MEMORY;
 	free(canvas->cells);
-	*canvas = (struct kp_canvas){rows, columns, cells};
+	canvas->rows = rows;
+	canvas->columns = columns;
+	canvas->cells = cells;
 	kp_canvas_clear(canvas);
 	return KP_OK;
 }
