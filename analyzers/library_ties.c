@@ -517,11 +517,13 @@ static enum kp_status visit(struct kp_library_ties *ties, const struct kp_librar
 static void leave(struct kp_library_ties *ties)
 {
 	ties->launch_count -= ties->ready;
-	memmove(ties->launches, ties->launches + ties->ready,
-		ties->launch_count * sizeof(*ties->launches));
+	if (ties->launch_count)
+		memmove(ties->launches, ties->launches + ties->ready,
+			ties->launch_count * sizeof(*ties->launches));
 	ties->record_count -= ties->settled;
-	memmove(ties->records, ties->records + ties->settled,
-		ties->record_count * sizeof(*ties->records));
+	if (ties->record_count)
+		memmove(ties->records, ties->records + ties->settled,
+			ties->record_count * sizeof(*ties->records));
 }
 
 static bool reserve(struct kp_library_ties *ties)
