@@ -10,31 +10,6 @@
 
 #define LINE_COLUMNS 4000 /* so that no line is wrapped */
 
-static void put_escaped(FILE *file, const char *text)
-{
-	for (; *text; text++) {
-		switch (*text) {
-		case '&':
-			fputs("&amp;", file);
-			break;
-		case '<':
-			fputs("&lt;", file);
-			break;
-		case '>':
-			fputs("&gt;", file);
-			break;
-		case '"':
-			fputs("&quot;", file);
-			break;
-		case '\'':
-			fputs("&#39;", file);
-			break;
-		default:
-			fputc(*text, file);
-		}
-	}
-}
-
 void kp_html_text(FILE *file, const char *text)
 {
 	char shown[2048];
@@ -44,7 +19,7 @@ void kp_html_text(FILE *file, const char *text)
 	/* Longer ones are cut: a name that says something is shorter. */
 	size_t length = strlen(text);
 	kp_text_visible(shown, sizeof shown, text, length);
-	put_escaped(file, shown);
+	kp_text_markup(file, shown, strlen(shown));
 	if (length >= sizeof shown)
 		fputs("\xe2\x80\xa6", file);
 }

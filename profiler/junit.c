@@ -9,31 +9,6 @@
 #include "profiler/gating.h"
 #include "profiler/text.h"
 
-/* One character that needs it, escaped; it is valid UTF-8. */
-static void print_escaped(FILE *file, const char *bytes, size_t length, uint32_t codepoint)
-{
-	switch (codepoint) {
-	case '&':
-		fputs("&amp;", file);
-		break;
-	case '<':
-		fputs("&lt;", file);
-		break;
-	case '>':
-		fputs("&gt;", file);
-		break;
-	case '"':
-		fputs("&quot;", file);
-		break;
-	case '\'':
-		fputs("&apos;", file);
-		break;
-	default:
-		fwrite(bytes, 1, length, file);
-		break;
-	}
-}
-
 /* XML 1.0 has no place for these, however they are written. */
 static bool is_forbidden(uint32_t codepoint)
 {
@@ -54,7 +29,7 @@ static void print_text(FILE *file, const char *text)
 			for (size_t k = 0; k < step; k++)
 				fprintf(file, "\\x%02x", (unsigned char)text[i + k]);
 		} else {
-			print_escaped(file, text + i, step, codepoint);
+			kp_text_markup(file, text + i, step);
 		}
 		i += step;
 	}

@@ -26,21 +26,7 @@ static enum kp_status put_text(FILE *file, const char *text)
 	if (!visible)
 		return KP_NO_MEMORY;
 	kp_text_visible(visible, size, text, strlen(text));
-	for (const char *c = visible; *c; c++) {
-		switch (*c) {
-		case '&':
-			fputs("&amp;", file);
-			break;
-		case '<':
-			fputs("&lt;", file);
-			break;
-		case '>':
-			fputs("&gt;", file);
-			break;
-		default:
-			fputc(*c, file);
-		}
-	}
+	kp_text_markup(file, visible, strlen(visible));
 	free(visible);
 	return KP_OK;
 }

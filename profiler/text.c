@@ -218,3 +218,24 @@ void kp_text_wrap(FILE *file, const char *text, size_t at, size_t indent, size_t
 	}
 	fputc('\n', file);
 }
+
+void kp_text_markup(FILE *file, const char *bytes, size_t length)
+{
+	static const struct {
+		char character;
+		const char *reference;
+	} references[] = {
+		{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#39;"}};
+	const char *reference;
+
+	for (size_t i = 0; i < length; i++) {
+		reference = NULL;
+		for (size_t k = 0; k < sizeof references / sizeof *references; k++)
+			if (bytes[i] == references[k].character)
+				reference = references[k].reference;
+		if (reference)
+			fputs(reference, file);
+		else
+			fputc(bytes[i], file);
+	}
+}
