@@ -8,8 +8,10 @@
  *
  * Gains are ranges, in ns of all runs of a chain together:
  *   kernel time   the chain's less what remains of it. At best (high) the one kernel takes as long
- *                 as the chain's last step, or where products before or behind can absorb the
- *                 chain, no time. At worst (low) it takes as long as the longest step, and as
+ *                 as the chain's shortest step that handles whole tensors (KP_FUSION_WHOLE_STEP),
+ *                 or where products before or behind can absorb the chain, no time. The last step
+ *                 would be no bound: it may read more than the chain's inputs, and poorly. At
+ *                 worst (low) it takes as long as the longest step, and as
  *                 long as the tensors take that one step alone reads or writes: if each step reads
  *                 one tensor that the one before it wrote, a sum of two tensors has two of its
  *                 three left at an end of the chain and one in the middle. Kernels that are
@@ -44,6 +46,8 @@
 #define KP_FUSION_STEPS_MAX 32
 /* Candidates that a report keeps, those with most to win. */
 #define KP_FUSION_ROWS_MAX 64
+/* A step handles whole tensors if it takes at least the longest one's time divided by this. */
+#define KP_FUSION_WHOLE_STEP 4
 /* The default report mentions fusion from this share of the span on (of the high end). */
 #define KP_FUSION_TELL_PCT 3
 

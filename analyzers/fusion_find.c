@@ -256,13 +256,27 @@ static void vote(struct kp_fusion_link *link, const struct kp_launch_config *con
 		link->votes--;
 }
 
+/* The shortest step that handles whole tensors, as one kernel must; shorter ones, as a root for each
+ * row, do not. */
+static uint64_t shortest_whole_step(const uint64_t *steps_ns, uint32_t count, uint64_t longest_ns)
+{
+	uint64_t shortest_ns = longest_ns;
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (steps_ns[i] * KP_FUSION_WHOLE_STEP >= longest_ns && steps_ns[i] < shortest_ns)
+			shortest_ns = steps_ns[i];
+	}
+	return shortest_ns;
+}
+
 /* Counts the kernels of one run. The same kernel several times over is one step, see
- * kp_fusion_ends: the longest step, and the last. */
+ * kp_fusion_ends. */
 static void add_kernels(const struct kp_fusion_finder *finder, struct kp_fusion_chain *chain,
 			const struct window *window, uint64_t members, bool absorbed)
 {
 	struct kp_fusion_ends ends = kp_fusion_ends(chain->links, chain->count);
-	uint64_t longest_ns = 0, step_ns = 0;
+	uint64_t steps_ns[64] = {0}, longest_ns = 0; /* members has as many bits */
+	uint32_t steps = 0;
 	double parts_ns = 0;
 
 	for (uint32_t i = 0; members; i++, members &= members - 1) {
@@ -274,12 +288,14 @@ static void add_kernels(const struct kp_fusion_finder *finder, struct kp_fusion_
 		link->total_ns = kp_add_saturating(link->total_ns, ns);
 		vote(link, launch->config);
 		chain->kernel_ns = kp_add_saturating(chain->kernel_ns, ns);
-		step_ns = i && link->row == link[-1].row ? step_ns + ns : ns;
-		longest_ns = step_ns > longest_ns ? step_ns : longest_ns;
+		steps += i == 0 || link->row != link[-1].row;
+		steps_ns[steps - 1] += ns;
+		longest_ns = steps_ns[steps - 1] > longest_ns ? steps_ns[steps - 1] : longest_ns;
 		parts_ns += (double)ns *
 			    kp_fusion_part(finder->words[link->word].inputs, i, chain->count, ends);
 	}
-	chain->least_ns += absorbed ? 0 : (double)step_ns;
+	chain->least_ns +=
+		absorbed ? 0 : (double)shortest_whole_step(steps_ns, steps, longest_ns);
 	chain->most_ns += parts_ns > (double)longest_ns ? parts_ns : (double)longest_ns;
 }
 

@@ -52,10 +52,10 @@ bool kp_library_asked(void)
 	int known = atomic_load_explicit(&answer, memory_order_relaxed);
 
 	if (!known && environ) {
-		known = 1;
+		known = 2;
 		for (char **at = environ; *at; at++)
-			if (kp_word_equal(*at, "KPROF_CALLS=1"))
-				known = 2;
+			if (kp_word_equal(*at, "KPROF_CALLS=0"))
+				known = 1;
 		atomic_store_explicit(&answer, known, memory_order_relaxed);
 	}
 	return known == 2;

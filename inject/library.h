@@ -1,6 +1,6 @@
 /*
  * Calls of NVIDIA's libraries at the program's door, and the launches that they cause: what shapes
- * a matrix product had. On where KPROF_CALLS=1.
+ * a matrix product had. Off where KPROF_CALLS=0.
  *
  * The wrappers (library_cublas.c, library_lt.c) stand where the program resolves the libraries'
  * functions (library_doors.h). The outermost one of a thread describes its call, which gives the

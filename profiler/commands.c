@@ -93,7 +93,7 @@ static const struct kp_option window_options[] = {
 	{.name = "calls", .type = KP_OPTION_CHOICE, .offset = AT(calls), .choices = switch_names,
 	 .help = "Note what the program asks of cuBLAS and cuBLASLt (sizes, types, transposes, "
 		 "epilogue), and which kernels and graph nodes each call launched. Costs "
-		 "hundreds of instructions a call, and ten to other launches. Off by default."},
+		 "hundreds of instructions a call, and ten to other launches. On by default."},
 	{.name = "duty", .type = KP_OPTION_NUMBER, .offset = AT(duty_pct), .argument = "PCT",
 	 .minimum = 0.01, .maximum = 50, .suffix = '%',
 	 .help = "Record PCT percent of the time, in short windows at random places, and let the "
@@ -555,7 +555,7 @@ int kp_commands_run(const struct kp_command *command, int argc, char **argv)
 				       .threshold_pct = 30,
 				       .top = 10,
 				       .counters = KP_COUNTERS_DEFAULT,
-				       .calls = KP_SWITCH_OFF,
+				       .calls = KP_SWITCH_ON,
 				       .device = UINT64_MAX,
 				       .limit = UINT64_MAX,
 				       .margin_pct = 1};

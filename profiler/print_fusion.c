@@ -146,8 +146,8 @@ static void print_all(FILE *file, const struct kp_report *report, const struct k
 		file,
 		"What flows from kernel to kernel is concluded from their order, which recurs. "
 		"Low: the one kernel takes as long as the longest, and only gaps that a GPU "
-		"needs go; high: as long as the last, and all gaps go, those too in which the "
-		"CPU was late.",
+		"needs go; high: as long as the shortest that handles whole tensors, and all gaps "
+		"go, those too in which the CPU was late.",
 		0, 0, view->width);
 }
 

@@ -56,7 +56,7 @@ bool kp_window_options_export(const struct kp_settings *settings)
 	done &= put_number("KPROF_DURATION_NS", (uint64_t)llround(settings->duration_s * 1e9));
 	done &= put_number("KPROF_DUTY_PPM", (uint64_t)llround(settings->duty_pct * 1e4));
 	done &= put_number("KPROF_HOST", settings->host);
-	done &= put_text("KPROF_CALLS", settings->calls == KP_SWITCH_ON ? "1" : NULL);
+	done &= put_text("KPROF_CALLS", settings->calls == KP_SWITCH_OFF ? "0" : NULL);
 	done &= put_number("KPROF_CAPTURE_RANGE",
 			   settings->capture_range == KP_CAPTURE_CUDA_PROFILER);
 	done &= put_text("KPROF_RANGE", settings->range ? range.name : NULL);

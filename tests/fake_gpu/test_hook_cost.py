@@ -41,8 +41,8 @@ class Row:
 
 
 ROWS = [
-    Row("link", "launch", LIMIT),
-    Row("dlsym", "launch", LIMIT, ("--calls", "on")),
+    Row("link", "launch", LIMIT, ("--calls", "off")),
+    Row("dlsym", "launch", LIMIT),
     Row("address", "launch", LIMIT),
     Row("link", "capture", None),
     Row("address", "capture", None),
@@ -51,8 +51,8 @@ ROWS = [
     Row("link", "range", RANGE_LIMIT),
     Row("link", "launch", HOST_LIMIT, ("--host",)),
     Row("address", "graph", HOST_LIMIT, ("--host",)),
-    Row("link", "gemm", CALL_LIMIT, ("--calls", "on")),
-    Row("link", "matmul", MATMUL_LIMIT, ("--calls", "on")),
+    Row("link", "gemm", CALL_LIMIT),
+    Row("link", "matmul", MATMUL_LIMIT),
 ]
 
 

@@ -42,7 +42,7 @@ PRODUCT = re.compile(r"gemm|nvjet|cutlass|splitK|gemv", re.IGNORECASE)
 def tied_share(bench, record_with, argv):
     """What kprof info says of the calls; kernels in calls that are tied, and kernels of products."""
     trace = bench.folder / f"{bench.count + 1:02d}.kprof"
-    _, seen = record_with(bench, ["--calls", "on"], argv)
+    _, seen = record_with(bench, [], argv)
     ran = bench.run([bench.build / "kprof", "info", "--format", "json", trace])
     said = json.loads(ran.stdout)["library_calls"]
     products = sum(row["calls"] for row in seen.document["kernels"]
