@@ -14,7 +14,7 @@
  * within KP_DUTY_PATIENCE_NS it begins at once; likewise it ends. The patience is the same at both
  * ends, so that every instant of a step without such calls, too, is as likely as any other.
  *
- * The first launch after CUPTI came, which may take long where it is a graph's, is not counted in W.
+ * The first launch after CUPTI came may take long where it is a graph: it is not counted in W.
  *
  * The period follows from what switching was measured to cost: attaching, the first launch after
  * it, and detaching together may take KP_DUTY_SWITCH_SHARE of what the duty allows. So at 2 % and

@@ -157,7 +157,7 @@ static void test_fusion_finds_rmsnorm(void **state)
 	assert_int_equal(row->confidence, KP_FUSION_HIGH);
 	assert_int_equal(row->kernel_ns, 26000);
 	assert_int_equal(row->gap_ns, 7 * 250 * 10);
-	/* At best the 300 ns of the shortest that is no less than a quarter of the longest, at worst the longest's 900. */
+	/* At best 300 ns remain, the least above a quarter of the longest; at worst its 900. */
 	assert_ns(row->kernel_gain.high, 26000 - 3000);
 	assert_ns(row->kernel_gain.low, 26000 - 9000);
 	assert_ns(row->gain.high, 23000 + 17500);
