@@ -163,9 +163,11 @@ void kp_find_sync_copies(struct kp_search *search)
 		      "The GPU runs no kernel %.1f %% of the time while the program waits for "
 		      "copies",
 		      span_pct(search, wait_ns));
-	kp_search_win_wait(search, finding, wait_ns, fmin(wait_ns, (double)search->report->busy_ns),
-			   "copies that were waited for, and idle time behind them; likely: as "
-			   "much of it as there are kernels that can run meanwhile");
+	kp_search_win_wait(search, finding, wait_ns,
+			   fmin(behind_ns, (double)search->report->busy_ns),
+			   "copies that were waited for, and idle time behind them; likely: that "
+			   "idle time, as far as there are kernels that can run meanwhile, for the "
+			   "copies stay");
 	kp_finding_evidence(finding, "synchronisation_of_span_pct", span_pct(search, behind_ns),
 			    source_of(search, KP_GAP_SYNC));
 	kp_finding_evidence(finding, "synchronous_copies_of_span_pct", span_pct(search, copying_ns),

@@ -256,8 +256,8 @@ static void vote(struct kp_fusion_link *link, const struct kp_launch_config *con
 		link->votes--;
 }
 
-/* The shortest step that handles whole tensors, as one kernel must; shorter ones, as a root for each
- * row, do not. */
+/* The shortest step that handles whole tensors, as one kernel must; shorter ones, as a root for
+ * each row, do not. */
 static uint64_t shortest_whole_step(const uint64_t *steps_ns, uint32_t count, uint64_t longest_ns)
 {
 	uint64_t shortest_ns = longest_ns;
@@ -294,8 +294,7 @@ static void add_kernels(const struct kp_fusion_finder *finder, struct kp_fusion_
 		parts_ns += (double)ns *
 			    kp_fusion_part(finder->words[link->word].inputs, i, chain->count, ends);
 	}
-	chain->least_ns +=
-		absorbed ? 0 : (double)shortest_whole_step(steps_ns, steps, longest_ns);
+	chain->least_ns += absorbed ? 0 : (double)shortest_whole_step(steps_ns, steps, longest_ns);
 	chain->most_ns += parts_ns > (double)longest_ns ? parts_ns : (double)longest_ns;
 }
 

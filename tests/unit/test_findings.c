@@ -133,8 +133,8 @@ static void test_findings_copies(void **state)
 	assert_false(raises(KP_FINDING_MEMORY_COPIES, 90));
 }
 
-/* A copy that its call waits for is synchronous itself, and kernels can hide as much as they run.
- */
+/* A copy that its call waits for is synchronous itself, but stays; kernels can hide as much of the
+ * idle time behind it as they run. */
 static void test_findings_synchronous_copies(void **state)
 {
 	const struct kp_finding *finding;
@@ -149,7 +149,7 @@ static void test_findings_synchronous_copies(void **state)
 	assert_non_null(finding);
 	assert_false(found(&made, KP_FINDING_MEMORY_COPIES));
 	assert_true(fabs(finding->win.span_bound_pct - 30) < 0.01);
-	assert_true(fabs(finding->win.span_likely_pct - 30) < 0.01);
+	assert_true(fabs(finding->win.span_likely_pct - 15) < 0.01);
 	made_end(&made);
 	begin();
 	wait_for(KP_GAP_SYNC, 80, 20);
