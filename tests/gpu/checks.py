@@ -21,6 +21,7 @@ import decode_checks
 import finding_checks
 import fusion_checks
 import host_checks
+import import_checks
 import kernel_checks
 import pathology_checks
 import range_checks
@@ -634,6 +635,7 @@ CHECKS = [
           "the same, PyTorch eager"),
     Check("duty-totals-torch-graph", 600, duty_totals(torch_long(graph=True), ahead=True),
           "the same, PyTorch in a CUDA graph"),
+    *import_checks.rows(record, report, need_torch, TORCH),
     *host_checks.rows(sample, record_with, need_torch, TORCH),
     *range_checks.rows(sample, record_with, need_torch, TORCH),
     *library_checks.rows(record_with, need_torch, TORCH),
