@@ -468,20 +468,14 @@ def duty_run(bench, argv, duty="2%", ahead=False):
     """A run under --duty; its report, after its counts have been checked.
 
     `ahead`: the program queues launches without waiting, a thousand and more, so that most of those
-    of a window run when it is over: counted, not timed. A tenth of a window must be timed then; what
-    that is worth, the totals show.
+    of a window run when it is over: counted, not timed. What the others are worth, totals show.
     """
     ran, seen = record_with(bench, ["--duty", duty], argv)
     windows = seen.document["windows"]
     require(windows["scaled"], f"{windows['count']} windows: not scaled up")
     untimed = seen.document["counts"]["kernels_untimed"]
-    if ahead:
-        timed_ns = seen.document["totals"]["kernel_time_ns"]
-        require(timed_ns * 10 >= windows["inside_ns"],
-                f"{timed_ns} of {windows['inside_ns']} ns in windows are timed")
-    else:
-        require(untimed * 50 <= seen.kernels,
-                f"{untimed} of {seen.kernels} launches were cut off")
+    require(ahead or untimed * 50 <= seen.kernels,
+            f"{untimed} of {seen.kernels} launches were cut off")
     for process in seen.document["processes"]:
         counts = process["counts"]
         parts = sum(counts[key] or 0 for key in ("kernels_recorded", "kernels_filtered",
