@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "inject/boards.h"
 #include "inject/buffers.h"
 #include "inject/clocks.h"
 #include "inject/counters.h"
@@ -28,6 +29,7 @@
 #include "inject/patience.h"
 #include "inject/runs.h"
 #include "inject/share.h"
+#include "inject/standby.h"
 #include "inject/translate.h"
 #include "inject/window_counts.h"
 #include "inject/windows.h"
@@ -215,7 +217,11 @@ static void flush_partly_filled(void)
 /* Takes what CUPTI has ready. While CUPTI is detached nothing may be asked: it would come back. */
 static void take_records(bool flush)
 {
-	if (kp_windows_begin_calls()) {
+	uint64_t begin_ns = kp_clock_now();
+
+	if (!kp_windows_begin_calls()) {
+		flush = true; /* it has none */
+	} else {
 		if (flush)
 			flush_partly_filled();
 		count_dropped();
@@ -223,6 +229,8 @@ static void take_records(bool flush)
 	}
 	translate_all(kp_buffers_take(0));
 	count_dropped_before();
+	if (flush)
+		kp_boards_settled(begin_ns);
 }
 
 static void flush_periodically(struct kp_inject *inject)
@@ -319,6 +327,7 @@ static void end_trace(struct kp_inject *inject, enum kp_end_way way)
 	write_windows_note();
 	kp_writer_end(collector.writer, &end);
 	publish(inject);
+	kp_boards_end(true);
 	atomic_store(&inject->slot->state, KP_LIVE_ENDED);
 }
 
@@ -329,6 +338,7 @@ static void withdraw_end(struct kp_inject *inject)
 
 	KP_SET(&end, END, way, KP_END_WITHDRAWN);
 	atomic_store(&inject->slot->state, KP_LIVE_RUNNING);
+	kp_boards_end(false);
 	kp_writer_end(collector.writer, &end);
 	kp_counters_resume();
 	kp_windows_resume();
@@ -363,15 +373,18 @@ static void take_all_records(void)
 	take_records(true);
 }
 
-static void control(enum kp_control_verb verb, struct kp_control_answer *out)
+static void control(enum kp_control_verb verb, int fd, struct kp_control_answer *out)
 {
 	const struct kp_live_slot *slot = kp_inject.slot;
+	const char *refusal = NULL;
 	struct stat about;
 
+	if (verb == KP_CONTROL_WATCH)
+		refusal = kp_boards_attach(fd);
 	if ((verb == KP_CONTROL_START || verb == KP_CONTROL_STOP) &&
 	    !kp_windows_control(verb == KP_CONTROL_START, take_all_records))
 		out->result = KP_CONTROL_FAILED;
-	if (verb != KP_CONTROL_STATUS) {
+	if (verb != KP_CONTROL_STATUS && verb != KP_CONTROL_WATCH) {
 		collector.flush_due_ns = 0;
 		flush_periodically(&kp_inject);
 	}
@@ -387,7 +400,9 @@ static void control(enum kp_control_verb verb, struct kp_control_answer *out)
 	out->kernels_out_of_window = atomic_load(&slot->kernels_out_of_window);
 	if (kp_output_check(&collector.output) && fstat(collector.output.fd, &about) == 0)
 		out->trace_bytes = (uint64_t)about.st_size;
-	snprintf(out->message, sizeof(out->message), "%.255s", slot->message);
+	snprintf(out->message, sizeof(out->message), "%.255s", refusal ? refusal : slot->message);
+	if (refusal)
+		out->result = KP_CONTROL_FAILED;
 	snprintf(out->trace, sizeof(out->trace), "%s", collector.output.path);
 }
 
@@ -404,10 +419,12 @@ static void work_once(unsigned most_ms)
 		take_records(true);
 	count_dropped_before();
 	due_ms = kp_windows_tick(WAKE_MS, delivered());
-	if (due_ms >= KP_CLOCKS_ROOM_MS)
+	if (due_ms >= KP_CLOCKS_ROOM_MS && kp_standby_is_keeping())
 		kp_clocks_tick(collector.writer);
 	kp_ctl_serve(control);
 	kp_counters_write(collector.writer, false);
+	if (kp_boards_watched() && kp_boards_tick(kp_windows_is_open()))
+		kp_windows_unwatched(take_all_records);
 }
 
 static void *work(void *context)
@@ -507,6 +524,7 @@ bool kp_collector_start(struct kp_inject *inject)
 
 	if (!open_trace(inject))
 		return false;
+	kp_boards_start();
 	collector.cupti = kp_enabling_find(inject, &attached);
 	collecting = collector.cupti != NULL;
 	kp_output_shield(&shield);

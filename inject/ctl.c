@@ -116,34 +116,65 @@ static bool is_allowed(int client)
 	       (peer.uid == 0 || peer.uid == geteuid());
 }
 
-/* Reads the request; false where none comes. */
-static bool read_request(int client, struct kp_control_request *request)
+/* The descriptor that came with a message, or -1; there is room for one, the system closes more. */
+static int descriptor_of(struct msghdr *message)
 {
-	struct pollfd wait = {.fd = client, .events = POLLIN};
+	struct cmsghdr *part = CMSG_FIRSTHDR(message);
+	int fd = -1;
 
-	return poll(&wait, 1, CLIENT_PATIENCE_MS) > 0 &&
-	       recv(client, request, sizeof(*request), MSG_DONTWAIT) == (ssize_t)sizeof(*request);
+	if (part && part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_RIGHTS &&
+	    part->cmsg_len == CMSG_LEN(sizeof(fd)))
+		memcpy(&fd, CMSG_DATA(part), sizeof(fd));
+	return fd;
 }
 
-static void serve(int client, struct kp_control_answer *answer,
-		  void (*handle)(enum kp_control_verb verb, struct kp_control_answer *answer))
+/* Reads the request; false where none comes. */
+static bool read_request(int client, struct kp_control_request *request, int *fd)
+{
+	struct pollfd wait = {.fd = client, .events = POLLIN};
+	struct iovec bytes = {request, sizeof(*request)};
+	union {
+		struct cmsghdr align;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = {.room = {0}};
+	struct msghdr message = {.msg_iov = &bytes,
+				 .msg_iovlen = 1,
+				 .msg_control = &control,
+				 .msg_controllen = sizeof(control)};
+	ssize_t got;
+
+	if (poll(&wait, 1, CLIENT_PATIENCE_MS) <= 0)
+		return false;
+	got = recvmsg(client, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	*fd = got >= 0 ? descriptor_of(&message) : -1;
+	return got == (ssize_t)sizeof(*request);
+}
+
+static void serve(int client, struct kp_control_answer *answer, kp_ctl_handler handle)
 {
 	struct kp_control_request request = {0};
+	bool came;
+	int fd = -1;
 
 	memset(answer, 0, sizeof(*answer));
 	answer->magic = KP_CONTROL_MAGIC;
-	if (!is_allowed(client))
+	if (!is_allowed(client)) {
 		answer->result = KP_CONTROL_FORBIDDEN;
-	else if (!read_request(client, &request))
+		send(client, answer, sizeof(*answer), MSG_DONTWAIT | MSG_NOSIGNAL);
 		return;
-	else if (request.magic != KP_CONTROL_MAGIC || request.verb > KP_CONTROL_SNAPSHOT)
+	}
+	came = read_request(client, &request, &fd);
+	if (request.magic != KP_CONTROL_MAGIC || request.verb > KP_CONTROL_WATCH)
 		answer->result = KP_CONTROL_UNKNOWN;
-	else
-		handle((enum kp_control_verb)request.verb, answer);
-	send(client, answer, sizeof(*answer), MSG_DONTWAIT | MSG_NOSIGNAL);
+	else if (came)
+		handle((enum kp_control_verb)request.verb, fd, answer);
+	if (fd >= 0)
+		close(fd);
+	if (came)
+		send(client, answer, sizeof(*answer), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-void kp_ctl_serve(void (*handle)(enum kp_control_verb verb, struct kp_control_answer *answer))
+void kp_ctl_serve(kp_ctl_handler handle)
 {
 	static struct kp_control_answer answer; /* 4 KiB that no stack needs to hold */
 

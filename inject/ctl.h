@@ -18,7 +18,9 @@
 /* Opens the socket. Without it the program cannot be controlled, and all else works. */
 void kp_ctl_start(void);
 void kp_ctl_end(void);
-/* Answers the requests that have come: `handle` fills in an answer that is all zero. */
-void kp_ctl_serve(void (*handle)(enum kp_control_verb verb, struct kp_control_answer *answer));
+/* Answers the requests that have come: `handle` fills in an answer that is all zero; `fd` came with
+ * the request, or is -1, and is closed afterwards. */
+typedef void (*kp_ctl_handler)(enum kp_control_verb verb, int fd, struct kp_control_answer *answer);
+void kp_ctl_serve(kp_ctl_handler handle);
 
 #endif

@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "inject/boards.h"
 #include "inject/buffers.h"
 #include "inject/clocks.h"
 #include "inject/collector.h"
@@ -50,6 +51,7 @@ static void begin_anew(void)
 	atomic_store(&kp_inject.running, false);
 	kp_inject.pid = 0;
 	kp_collector_forget();
+	kp_boards_forget();
 	kp_clocks_forget();
 	kp_buffers_forget();
 	kp_kept_names_forget();

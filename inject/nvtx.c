@@ -17,8 +17,10 @@
 
 #include <nvtx3/nvToolsExt.h>
 
+#include "inject/boards.h"
 #include "inject/runs.h"
 #include "inject/share_clock.h"
+#include "inject/standby.h"
 #include "inject/state.h"
 #include "inject/window_settings.h"
 #include "inject/windows.h"
@@ -26,6 +28,7 @@
 #include "trace/vector.h"
 
 #define NO_NAME UINT32_MAX
+#define TOLD_AT_ONCE 64
 #define NAME_MAX_BYTES 4096
 #define FURTHER_NAMES "(further names)" /* of ranges, beyond KP_NVTX_NAMES */
 #define BETWEEN_THREADS UINT32_MAX      /* depth of a range that nvtxRangeStart opened */
@@ -505,6 +508,38 @@ static void map_names(struct kp_writer *writer)
 	}
 }
 
+/* For those who watch. A few at a time, since the program's threads wait for the lock. */
+static void tell_watchers(const struct kp_range *closed, size_t count, int64_t shift_ns)
+{
+	for (size_t i = 0; kp_boards_watched() && i < count; i++) {
+		const uint8_t *name;
+		size_t length;
+
+		if (i % TOLD_AT_ONCE == 0)
+			pthread_mutex_lock(&nvtx.lock);
+		if (!nvtx.broken && closed[i].name < nvtx.names.count) {
+			name = kp_intern_bytes(&nvtx.names, closed[i].name, &length);
+			kp_boards_range((const char *)name, length,
+					closed[i].start_ns + (uint64_t)shift_ns,
+					closed[i].end_ns + (uint64_t)shift_ns);
+		}
+		if (i % TOLD_AT_ONCE == TOLD_AT_ONCE - 1 || i + 1 == count)
+			pthread_mutex_unlock(&nvtx.lock);
+	}
+}
+
+/* Those that were while records were kept; see standby.h. Returns how many. */
+static size_t leave_out(struct kp_range *closed, size_t count, int64_t shift_ns)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (kp_standby_keeps(closed[i].start_ns + (uint64_t)shift_ns,
+				     closed[i].end_ns + (uint64_t)shift_ns))
+			closed[left++] = closed[i];
+	return left;
+}
+
 void kp_nvtx_drain(struct kp_writer *writer, struct kp_counts *counts)
 {
 	int64_t shift_ns = kp_share_clock_shift_ns();
@@ -518,10 +553,13 @@ void kp_nvtx_drain(struct kp_writer *writer, struct kp_counts *counts)
 	count = nvtx.closed_count;
 	nvtx.closed = NULL;
 	nvtx.closed_count = nvtx.closed_capacity = 0;
-	counts->ranges_recorded += count + nvtx.refused;
+	counts->ranges_recorded += nvtx.refused;
 	counts->ranges_unwritten += nvtx.refused;
 	nvtx.refused = 0;
 	pthread_mutex_unlock(&nvtx.lock);
+	tell_watchers(closed, count, shift_ns);
+	count = leave_out(closed, count, shift_ns);
+	counts->ranges_recorded += count;
 	for (size_t i = 0; i < count; i++) {
 		struct kp_range range = closed[i];
 

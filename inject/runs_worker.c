@@ -3,6 +3,7 @@
 
 #include "inject/runs_state.h"
 #include "inject/share_clock.h"
+#include "inject/standby.h"
 
 static void write_run(struct kp_writer *writer, struct kp_launch_run run, int64_t shift_ns)
 {
@@ -10,6 +11,8 @@ static void write_run(struct kp_writer *writer, struct kp_launch_run run, int64_
 		return;
 	run.start_ns += (uint64_t)shift_ns;
 	run.end_ns += (uint64_t)shift_ns;
+	if (!kp_standby_keeps(run.start_ns, run.end_ns ? run.end_ns : UINT64_MAX))
+		return;
 	kp_runs.records++;
 	kp_runs.kernels_unknown |= run.kernels == KP_HOST_UNKNOWN;
 	kp_runs.kernels += (uint64_t)run.launches * run.kernels;

@@ -12,10 +12,12 @@
 #include <cupti_activity_deprecated.h>
 #endif
 
+#include "inject/boards.h"
 #include "inject/clocks.h"
 #include "inject/driver.h"
 #include "inject/filter.h"
 #include "inject/share.h"
+#include "inject/standby.h"
 #include "inject/state.h"
 #include "inject/window_counts.h"
 #include "inject/window_settings.h"
@@ -151,6 +153,11 @@ static enum kp_status intern_name(struct kp_translator *translator, const char *
 	return status;
 }
 
+static bool keeps(uint64_t start_ns, uint64_t end_ns)
+{
+	return kp_window_counts_keeps(start_ns, end_ns) && kp_standby_keeps(start_ns, end_ns);
+}
+
 static void translate_kernel(struct kp_translator *translator, const kernel_record *record,
 			     struct kp_counts *counts)
 {
@@ -179,7 +186,8 @@ static void translate_kernel(struct kp_translator *translator, const kernel_reco
 	bool filtered = false;
 	enum kp_status status;
 
-	if (!kp_window_counts_keeps(record->start, record->end)) {
+	kp_boards_kernel(record->name, record->deviceId, record->start, record->end);
+	if (!keeps(record->start, record->end)) {
 		kp_window_counts_discard(kp_inject.slot);
 		return;
 	}
@@ -241,7 +249,7 @@ static enum kp_memop_kind copy_kind(uint8_t kind)
 static void write_memop(struct kp_translator *translator, struct kp_memop memop,
 			struct kp_counts *counts)
 {
-	if (!kp_window_counts_keeps(memop.start_ns, memop.end_ns))
+	if (!keeps(memop.start_ns, memop.end_ns))
 		return;
 	counts->memops_recorded++;
 	describe_device(translator, memop.device);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "inject/boards.h"
 #include "inject/buffers.h"
 #include "inject/enabling.h"
 #include "inject/gate.h"
@@ -13,6 +14,7 @@
 #include "inject/hooks_gates.h"
 #include "inject/kept_names.h"
 #include "inject/share.h"
+#include "inject/standby.h"
 #include "inject/window_counts.h"
 #include "inject/window_gates.h"
 #include "inject/window_list.h"
@@ -358,6 +360,8 @@ static void client_changed(void)
 
 bool kp_windows_on_at_start(void)
 {
+	if (kp_standby_asked())
+		return kp_boards_watched();
 	return !kp_window_settings()->duty_ppm && kp_window_gates_hold_at_start();
 }
 
@@ -367,12 +371,26 @@ void kp_windows_forget(void)
 
 	memset(&kp_windows, 0, sizeof(kp_windows));
 	kp_windows.begin_lock = fresh;
+	kp_standby_forget();
 	kp_window_counts_forget();
 	kp_window_gates_forget();
 	kp_window_list_forget();
 	kp_detach_forget();
 	set_recording(KP_RECORDING_ON);
 	atomic_store(&kp_windows_first_launch, false);
+}
+
+/* Records are on, and none is kept; or nobody watches, and they are off until they are asked for.
+ */
+static void start_standby(bool on)
+{
+	atomic_store(&kp_windows.controlled, true);
+	if (on) {
+		kp_standby_start();
+		atomic_store(&kp_windows.phase, KP_WINDOW_OPEN);
+	} else {
+		kp_window_gates_control(KP_WINDOW_NEVER);
+	}
 }
 
 void kp_windows_start(struct kp_inject *inject, const struct kp_cupti *cupti, bool on,
@@ -392,7 +410,9 @@ void kp_windows_start(struct kp_inject *inject, const struct kp_cupti *cupti, bo
 	kp_window_counts_sample(asked->duty_ppm && kp_window_gates_held());
 	atomic_store(&kp_windows.attached, attached);
 	set_recording(on ? KP_RECORDING_ON : KP_RECORDING_OFF);
-	if (on)
+	if (kp_standby_asked())
+		start_standby(on);
+	else if (on)
 		kp_windows_open_up(KP_WINDOW_BY_PROGRAM);
 	if (asked->duty_ppm)
 		kp_duty_init(&kp_windows.duty, asked->duty_ppm / 1e6, inject->process, now_ns);

@@ -82,6 +82,9 @@ void kp_windows_capture(bool on);
  */
 bool kp_windows_control(bool on, void (*take)(void));
 
+/* Nobody watches any more: in standby (standby.h) records go off. Worker only. */
+void kp_windows_unwatched(void (*take)(void));
+
 /* Writes the windows that have ended, and once the open one if `open`. Worker only. */
 void kp_windows_write(struct kp_writer *writer, bool open);
 /* Sets the counts of launches outside, given how many records were delivered. */

@@ -7,6 +7,7 @@
 #include "inject/hooks_gates.h"
 #include "inject/kept_names.h"
 #include "inject/share.h"
+#include "inject/standby.h"
 #include "inject/window_counts.h"
 #include "inject/window_gates.h"
 #include "inject/window_list.h"
@@ -119,6 +120,10 @@ bool kp_windows_control(bool on, void (*take)(void))
 	const struct timespec pause = {.tv_nsec = 1000000};
 	uint64_t until_ns = kp_clock_now() + CONTROL_PATIENCE_NS;
 
+	if (kp_standby_is_on()) {
+		kp_standby_keep(on);
+		return true;
+	}
 	atomic_store(&kp_windows.controlled, true);
 	atomic_store(&kp_windows.failed, false);
 	kp_windows.refusals = 0;
@@ -133,6 +138,12 @@ bool kp_windows_control(bool on, void (*take)(void))
 	}
 	return !on || kp_windows.asked->duty_ppm || atomic_load(&kp_windows.deferred) ||
 	       kp_windows_recording_now();
+}
+
+void kp_windows_unwatched(void (*take)(void))
+{
+	if (kp_standby_leave())
+		kp_windows_control(false, take);
 }
 
 /* ---- the worker: the schedule of --duty ---- */
@@ -288,7 +299,7 @@ void kp_windows_resume(void)
 	if (!kp_windows.finished)
 		return;
 	kp_windows.finished = false;
-	if (kp_windows_phase() != KP_WINDOW_CLOSED)
+	if (kp_windows_phase() != KP_WINDOW_CLOSED && kp_standby_is_keeping())
 		kp_windows_open_up(KP_WINDOW_BY_PROGRAM);
 	if (!kp_windows.interrupted) /* else it is that thread's */
 		atomic_store(&kp_windows.switching, false);

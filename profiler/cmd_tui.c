@@ -1,9 +1,4 @@
 /* kprof tui: explores a trace on the terminal, or prints its screens. */
-#include <langinfo.h>
-#include <locale.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "profiler/ceilings_cache.h"
 #include "profiler/commands.h"
 #include "profiler/document.h"
@@ -12,9 +7,8 @@
 #include "profiler/print.h"
 #include "profiler/rules.h"
 #include "profiler/say.h"
+#include "profiler/tui_screen.h"
 #include "tui/tui.h"
-
-#define SIZE_MOST 1000U
 
 static enum kp_status write_document(FILE *file, const struct kp_report *report, const char *path)
 {
@@ -23,51 +17,6 @@ static enum kp_status write_document(FILE *file, const struct kp_report *report,
 	if (format != KP_FORMAT_YAML && format != KP_FORMAT_JSON)
 		return KP_UNSUPPORTED;
 	return kp_document_report(file, report, (enum kp_format)format);
-}
-
-/* Whether only ASCII can be shown. Numbers keep the C locale's point. */
-static bool is_ascii(int charset)
-{
-	setlocale(LC_CTYPE, "");
-	bool utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
-
-	if (charset == KP_CHARSET_UTF8 && !utf8)
-		setlocale(LC_CTYPE, "C.UTF-8");
-	return charset == KP_CHARSET_ASCII || (charset == KP_CHARSET_AUTO && !utf8);
-}
-
-static bool read_size(const char *text, struct kp_tui_settings *out)
-{
-	char *end;
-	unsigned long columns = strtoul(text, &end, 10), rows;
-
-	if (end == text || *end != 'x')
-		return false;
-	text = end + 1;
-	rows = strtoul(text, &end, 10);
-	if (end == text || *end || !columns || !rows || columns > SIZE_MOST || rows > SIZE_MOST)
-		return false;
-	out->columns = columns;
-	out->rows = rows;
-	return true;
-}
-
-static bool settings_of(const struct kp_settings *settings, struct kp_tui_settings *out)
-{
-	const char *no_color = getenv("NO_COLOR");
-
-	*out = (struct kp_tui_settings){
-		.theme = (enum kp_theme)settings->tui.theme,
-		.ascii = is_ascii(settings->tui.charset),
-		.mouse = !settings->tui.no_mouse,
-		.colors = settings->color == KP_COLOR_ALWAYS,
-	};
-	if (no_color && *no_color && settings->color != KP_COLOR_ALWAYS)
-		out->theme = KP_THEME_MONO;
-	if (read_size(settings->tui.size ? settings->tui.size : "80x24", out))
-		return true;
-	kp_fail("--size is WIDTHxHEIGHT, such as 132x40; not «%s»", settings->tui.size);
-	return false;
 }
 
 static enum kp_status explore(const struct kp_tui_source *source,
@@ -130,7 +79,7 @@ int kp_cmd_tui(const struct kp_settings *settings)
 	struct kp_reader *reader, *base = NULL;
 	enum kp_status status = KP_IO;
 
-	if (!settings_of(settings, &screen))
+	if (!kp_tui_screen_settings(settings, &screen))
 		return KP_EXIT_FAILURE;
 	reader = kp_open_traces((const char *const *)settings->operands, settings->operand_count);
 	if (reader && settings->tui.against)

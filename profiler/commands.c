@@ -20,7 +20,7 @@
 
 #define AT(member) offsetof(struct kp_settings, member)
 #define MANY SIZE_MAX
-#define COMMAND_COUNT 15
+#define COMMAND_COUNT 16
 
 static const char *const by_names[] = {"operator", "kernel", "process", "variant", "range", NULL};
 static const char *const name_names[] = {"short", "full", "mangled", NULL};
@@ -525,7 +525,7 @@ static const struct kp_command version_command = {
 
 const struct kp_command *const kp_commands[COMMAND_COUNT + 1] = {
 	&run_command, &record_command, &report_command, &kp_diff_command, &kp_plan_command,
-	&kp_tui_command, &info_command, &kp_export_command, &kp_import_command,
+	&kp_tui_command, &kp_top_command, &info_command, &kp_export_command, &kp_import_command,
 	&kp_merge_command, &ctl_command, &bench_command, &doctor_command,
 	&help_command, &version_command, NULL,
 };
@@ -558,7 +558,8 @@ int kp_commands_run(const struct kp_command *command, int argc, char **argv)
 				       .calls = KP_SWITCH_ON,
 				       .device = UINT64_MAX,
 				       .limit = UINT64_MAX,
-				       .margin_pct = 1};
+				       .margin_pct = 1,
+				       .live = {.units = 1, .frames = KP_TOP_NO_FRAMES}};
 	char complaint[KP_COMPLAINT_BYTES];
 
 	if (kp_options_parse(command, argc, argv, &settings, complaint) != KP_OK)

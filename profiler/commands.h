@@ -11,6 +11,8 @@ extern const struct kp_command *const kp_commands[];
 extern const struct kp_command kp_plan_command;
 /* tui_command.c likewise. */
 extern const struct kp_command kp_tui_command;
+/* top_command.c: the same. */
+extern const struct kp_command kp_top_command;
 /* export_command.c: the same. */
 extern const struct kp_command kp_export_command;
 /* cmd_diff.c: its row, likewise. */
@@ -38,6 +40,7 @@ int kp_cmd_bench(const struct kp_settings *settings);
 int kp_cmd_doctor(const struct kp_settings *settings);
 int kp_cmd_plan(const struct kp_settings *settings);
 int kp_cmd_tui(const struct kp_settings *settings);
+int kp_cmd_top(const struct kp_settings *settings);
 int kp_cmd_help(const struct kp_settings *settings);
 int kp_cmd_version(const struct kp_settings *settings);
 

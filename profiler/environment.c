@@ -99,5 +99,12 @@ enum kp_status kp_environment_apply(const struct kp_environment *environment)
 	done &= setenv("KPROF_LIVE", environment->live, 1) == 0;
 	done &= setenv("KPROF_REDACT", environment->redact ? "1" : "0", 1) == 0;
 	done &= setenv("KPROF_CLOCKS", environment->clocks ? "1" : "0", 1) == 0;
+	if (environment->board) {
+		done &= setenv("KPROF_BOARD", environment->board, 1) == 0;
+		done &= setenv("KPROF_STANDBY", "1", 1) == 0;
+	} else {
+		unsetenv("KPROF_BOARD"); /* of a kprof top around this one */
+		unsetenv("KPROF_STANDBY");
+	}
 	return done ? KP_OK : KP_NO_MEMORY;
 }

@@ -15,6 +15,7 @@ struct kp_environment {
 	const char *library; /* absolute path of libkprof_inject.so */
 	const char *trace;   /* absolute path of the trace */
 	const char *live;    /* absolute path of the shared mapping; see trace/live.h */
+	const char *board;   /* path of the room of a watcher, who keeps nothing; NULL: none */
 	bool preload;        /* false: the program's loader cannot take it */
 	bool redact;         /* secrets in command lines */
 	bool clocks;         /* read them, by NVML */

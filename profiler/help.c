@@ -46,9 +46,11 @@ static void print_commands(FILE *file)
 
 static void print_pairs(FILE *file, const char *title, const struct kp_example *pair)
 {
-	if (pair && pair->command)
+	if (pair && pair->meaning)
 		fprintf(file, "\n%s:\n", title);
-	for (; pair && pair->command; pair++) {
+	for (; pair && pair->meaning; pair++) {
+		if (!pair->command)
+			continue; /* a key of other views */
 		int length = fprintf(file, "  %s", pair->command);
 		if (length + 2 > OPTION_INDENT)
 			fprintf(file, "\n%*s", OPTION_INDENT, "");

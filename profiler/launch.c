@@ -10,19 +10,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "profiler/witness.h"
-
 /* Signals that ask a program for something: for CMD, not for kprof. */
 static const int passed_on[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 
-/* What kprof was started with, and gives to the program. */
-struct inherited {
-	sigset_t mask;
-	struct sigaction child_action;
-	sigset_t passed; /* of passed_on, those that were not ignored */
-};
-
-static void take_signals(struct inherited *inherited)
+static void take_signals(struct kp_inherited *inherited)
 {
 	const struct sigaction usual = {.sa_handler = SIG_DFL};
 	struct sigaction action;
@@ -41,7 +32,7 @@ static void take_signals(struct inherited *inherited)
 }
 
 /* What came for the program and after its end is no longer of use to anyone. */
-static void give_signals_back(const struct inherited *inherited)
+static void give_signals_back(const struct kp_inherited *inherited)
 {
 	const struct timespec now = {0, 0};
 
@@ -50,11 +41,20 @@ static void give_signals_back(const struct inherited *inherited)
 	sigprocmask(SIG_SETMASK, &inherited->mask, NULL);
 }
 
+/* In the new process: its first three descriptors. */
+static void take_streams(const int streams[3])
+{
+	for (int i = 0; i < 3; i++)
+		if (streams[i] >= 0)
+			dup2(streams[i], i);
+}
+
 /* In the new process: becomes the program, or reports why not. */
 __attribute__((noreturn)) static void become(char **argv, const struct kp_target *target,
 					     const struct kp_environment *environment,
-					     const struct inherited *inherited, int report)
+					     const struct kp_launching *launch, int report)
 {
+	const struct kp_inherited *inherited = &launch->inherited;
 	char path[PATH_MAX + 2];
 
 	/* A path without a slash (of an empty element of PATH) must not be searched for again. */
@@ -62,6 +62,7 @@ __attribute__((noreturn)) static void become(char **argv, const struct kp_target
 	if (kp_environment_apply(environment) != KP_OK) {
 		errno = ENOMEM;
 	} else {
+		take_streams(launch->streams);
 		sigaction(SIGCHLD, &inherited->child_action, NULL);
 		sigprocmask(SIG_SETMASK, &inherited->mask, NULL);
 		if (target->program.is_elf)
@@ -80,31 +81,44 @@ static int exit_status_of(int status)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* Waits for the program; passes on what was meant for it. */
-static int wait_for(pid_t pid, const struct inherited *inherited, struct kp_witness *witness)
+/* Whether it has ended; then its status is known. */
+static bool has_ended(struct kp_launching *launch)
 {
-	sigset_t taken = inherited->passed;
 	int status = 0;
+	pid_t ended = waitpid(launch->launched.pid, &status, WNOHANG);
+
+	if (ended == launch->launched.pid)
+		launch->launched.exit_status = exit_status_of(status);
+	else if (ended < 0 && errno != EINTR)
+		launch->launched.exit_status =
+			128 + SIGKILL; /* someone else reaped it: how it ended is unknown */
+	else
+		return false;
+	return true;
+}
+
+void kp_launch_step(struct kp_launching *launch, bool wait)
+{
+	const struct timespec now = {0, 0};
+	sigset_t taken = launch->inherited.passed;
+	siginfo_t info;
 
 	sigaddset(&taken, SIGCHLD);
-	for (;;) {
-		siginfo_t info;
-		pid_t ended = waitpid(pid, &status, WNOHANG);
-		if (ended == pid)
-			return exit_status_of(status);
-		if (ended < 0 && errno != EINTR)
-			return 128 + SIGKILL; /* someone else reaped it: how it ended is unknown */
-		int number = sigwaitinfo(&taken, &info);
+	while (!launch->ended && !(launch->ended = has_ended(launch))) {
+		int number = wait ? sigwaitinfo(&taken, &info) : sigtimedwait(&taken, &info, &now);
+		if (number <= 0 && !wait)
+			return;
 		if (number <= 0 || number == SIGCHLD || info.si_code == SI_KERNEL)
 			continue; /* the terminal's signals reach the whole group */
-		if (!kp_witness_saw(witness, number))
-			kill(pid, number);
+		launch->passed_on = number;
+		if (!kp_witness_saw(&launch->witness, number))
+			kill(launch->launched.pid, number);
 	}
 }
 
 /* Makes the process; *error is errno of a failed exec. Returns its pid, or -1 (errno). */
 static pid_t start(char **argv, const struct kp_target *target,
-		   const struct kp_environment *environment, const struct inherited *inherited,
+		   const struct kp_environment *environment, const struct kp_launching *launch,
 		   int *error)
 {
 	int report[2];
@@ -114,7 +128,7 @@ static pid_t start(char **argv, const struct kp_target *target,
 		return -1;
 	pid_t pid = fork();
 	if (pid == 0)
-		become(argv, target, environment, inherited, report[1]);
+		become(argv, target, environment, launch, report[1]);
 	int fork_error = errno;
 	close(report[1]);
 	ssize_t got;
@@ -128,24 +142,43 @@ static pid_t start(char **argv, const struct kp_target *target,
 	return pid;
 }
 
-enum kp_status kp_launch_run(char **argv, const struct kp_target *target,
-			     const struct kp_environment *environment, struct kp_launched *out)
+enum kp_status kp_launch_begin(struct kp_launching *launch, char **argv,
+			       const struct kp_target *target,
+			       const struct kp_environment *environment)
 {
-	struct inherited inherited;
-	struct kp_witness witness;
-
-	take_signals(&inherited);
-	kp_witness_start(&witness, &inherited.passed);
-	pid_t pid = start(argv, target, environment, &inherited, &out->exec_error);
+	take_signals(&launch->inherited);
+	kp_witness_start(&launch->witness, &launch->inherited.passed);
+	launch->launched = (struct kp_launched){0};
+	launch->passed_on = 0;
+	pid_t pid = start(argv, target, environment, launch, &launch->launched.exec_error);
 	int error = errno;
 	/* The program has the disposition that kprof had; kprof itself must outlive its readers. */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
-	out->pid = pid;
-	if (pid > 0)
-		out->exit_status = wait_for(pid, &inherited, &witness);
-	kp_witness_stop(&witness);
-	give_signals_back(&inherited);
+	launch->launched.pid = pid;
+	launch->ended = pid <= 0;
 	errno = error;
 	return pid > 0 ? KP_OK : KP_IO;
+}
+
+void kp_launch_end(struct kp_launching *launch)
+{
+	int error = errno;
+
+	kp_witness_stop(&launch->witness);
+	give_signals_back(&launch->inherited);
+	errno = error;
+}
+
+enum kp_status kp_launch_run(char **argv, const struct kp_target *target,
+			     const struct kp_environment *environment, struct kp_launched *out)
+{
+	struct kp_launching launch = {.streams = {-1, -1, -1}};
+	enum kp_status status = kp_launch_begin(&launch, argv, target, environment);
+
+	while (!launch.ended)
+		kp_launch_step(&launch, true);
+	kp_launch_end(&launch);
+	*out = launch.launched;
+	return status;
 }

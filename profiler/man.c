@@ -113,7 +113,9 @@ static void print_options(FILE *file, const struct kp_command *command)
 static void print_pairs(FILE *file, const char *macro, const struct kp_example *pair)
 {
 	fputs(".Bl -tag -width Ds\n", file);
-	for (; pair->command; pair++) {
+	for (; pair->meaning; pair++) {
+		if (!pair->command)
+			continue; /* a key of other views */
 		fprintf(file, ".It %s ", macro);
 		print_quoted(file, pair->command);
 		fputc('\n', file);

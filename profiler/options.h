@@ -54,7 +54,7 @@ struct kp_command {
 	const struct kp_example *examples;           /* ended by a row without a command */
 	const struct kp_example *statuses;           /* exit status → meaning; ended likewise */
 	const struct kp_example *environment; /* variable → meaning; ended likewise; or NULL */
-	const struct kp_example *keys;        /* of the keyboard, likewise */
+	const struct kp_example *keys;        /* of the keyboard; ended by a row of nothing */
 	bool takes_command; /* operands are a command line: options end at the first operand */
 	size_t least, most; /* operands */
 	/* What it does; returns the exit status. */

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "profiler/plan_options.h"
+#include "profiler/top_options.h"
 #include "profiler/tui_options.h"
 
 /* Values of the choices, in the order of their names in commands.c. */
@@ -69,6 +70,7 @@ struct kp_settings {
 	bool man, bash_completion;
 	struct kp_plan_settings plan;
 	struct kp_tui_options tui;
+	struct kp_top_options live;
 	char **operands; /* borrowed from main's argv, ended by NULL */
 	size_t operand_count;
 	size_t operands_before; /* of these: before «--»; 0: there is none */

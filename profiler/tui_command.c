@@ -80,7 +80,15 @@ static const struct kp_example environment[] = {
 	{0},
 };
 static const struct kp_example keys[] = {
-#define KEY(names, pages, function, bar, help) {names, help},
+#define ALL 1U
+#define OF_TRACE 1U
+#define EVIDENCE 1U
+#define TREE 1U
+#define TIME 1U
+#define SORTED 1U
+#define TABLES 1U
+#define LIVE 0U
+#define KEY(names, pages, function, bar, help) {(pages) ? (names) : NULL, help},
 #include "tui/keys.def"
 #undef KEY
 	{0},

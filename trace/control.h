@@ -51,7 +51,8 @@ enum kp_control_verb {
 	KP_CONTROL_STATUS = 0,
 	KP_CONTROL_START = 1,
 	KP_CONTROL_STOP = 2,
-	KP_CONTROL_SNAPSHOT = 3
+	KP_CONTROL_SNAPSHOT = 3,
+	KP_CONTROL_WATCH = 4 /* with it comes the descriptor of a room: trace/board.h */
 };
 
 enum kp_control_result {

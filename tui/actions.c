@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tui/keys.h"
+#include "tui/live.h"
 #include "tui/state.h"
 
 static void move(struct kp_tui *tui, long by)
@@ -55,7 +56,7 @@ static void turn(struct kp_tui *tui, int step)
 
 	do
 		page = (page + step + KP_PAGE_COUNT) % KP_PAGE_COUNT;
-	while (!kp_page_is_tab((enum kp_page_id)page));
+	while (!kp_tui_has_tab(tui, (enum kp_page_id)page));
 	kp_tui_show(tui, (enum kp_page_id)page);
 }
 
@@ -76,7 +77,7 @@ void kp_do_number(struct kp_tui *tui, uint32_t code)
 	uint32_t number = '0';
 
 	for (unsigned i = 0; i < KP_PAGE_COUNT; i++) {
-		if (!kp_page_is_tab((enum kp_page_id)i) || ++number != code)
+		if (!kp_tui_has_tab(tui, (enum kp_page_id)i) || ++number != code)
 			continue;
 		kp_tui_show(tui, (enum kp_page_id)i);
 		return;
@@ -223,7 +224,9 @@ void kp_do_columns(struct kp_tui *tui, uint32_t code)
 void kp_do_info(struct kp_tui *tui, uint32_t code)
 {
 	(void)code;
-	if (tui->page != KP_PAGE_INFO)
+	if (tui->top)
+		kp_tui_say(tui, "There is no trace to show.");
+	else if (tui->page != KP_PAGE_INFO)
 		kp_tui_open(tui, KP_PAGE_INFO);
 }
 

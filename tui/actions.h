@@ -47,7 +47,11 @@ struct kp_tui;
 	X(help)                                                                                    \
 	X(close)                                                                                   \
 	X(quit)                                                                                    \
-	X(redraw)
+	X(redraw)                                                                                  \
+	X(pause)                                                                                   \
+	X(reset)                                                                                   \
+	X(span)                                                                                    \
+	X(record)
 
 #define KP_ACTION_DECLARE(name) void kp_do_##name(struct kp_tui *tui, uint32_t code);
 KP_ACTIONS(KP_ACTION_DECLARE)

@@ -4,15 +4,19 @@
 #include <string.h>
 
 #include "tui/actions.h"
+#include "tui/live_pages.h"
 #include "tui/state.h"
 
 #define ALL UINT32_MAX
 #define EVIDENCE KP_PAGE_BIT(EVIDENCE)
 #define TREE KP_PAGE_BIT(OPERATORS)
 #define TIME KP_PAGE_BIT(TIMELINE)
+#define LIVE_TABLES KP_PAGES_LIVE_TABLES
+#define LIVE KP_PAGES_LIVE
+#define OF_TRACE (ALL & ~LIVE)
 #define SORTED                                                                                     \
 	(KP_PAGE_BIT(OPERATORS) | KP_PAGE_BIT(ROOFLINE) | KP_PAGE_BIT(PROCESSES) |                 \
-	 KP_PAGE_BIT(PLAN) | KP_PAGE_BIT(FINDINGS) | KP_PAGE_BIT(COMPARE))
+	 KP_PAGE_BIT(PLAN) | KP_PAGE_BIT(FINDINGS) | KP_PAGE_BIT(COMPARE) | LIVE_TABLES)
 #define TABLES (SORTED | KP_PAGE_BIT(TIMELINE) | KP_PAGE_BIT(COLUMNS))
 
 const struct kp_key kp_keys[] = {

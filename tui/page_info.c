@@ -4,6 +4,7 @@
 
 #include "profiler/humanise.h"
 #include "tui/keys.h"
+#include "tui/live_pages.h"
 #include "tui/state.h"
 
 static size_t width_of(const struct kp_tui *tui)
@@ -108,9 +109,11 @@ enum kp_status kp_page_info_fill(struct kp_tui *tui)
 
 static void say_keys(struct kp_tui *tui, bool here, uint32_t page_bit)
 {
+	uint32_t not_here = tui->top ? ~(uint32_t)KP_PAGES_LIVE : KP_PAGES_LIVE;
+
 	for (size_t i = 0; i < kp_key_count; i++) {
 		const struct kp_key *key = &kp_keys[i];
-		bool general = key->pages == UINT32_MAX;
+		bool general = (key->pages | not_here) == UINT32_MAX;
 		if (here ? general || !(key->pages & page_bit) : !general)
 			continue;
 		kp_sheet_say(&tui->sheet, KP_ROLE_PLAIN, width_of(tui), key->names, "%s",
@@ -130,6 +133,8 @@ enum kp_status kp_page_help_fill(struct kp_tui *tui)
 	say_keys(tui, true, 1U << beneath);
 	kp_sheet_head(&tui->sheet, "Keys everywhere");
 	say_keys(tui, false, 0);
+	if (tui->top)
+		return tui->sheet.status;
 	kp_sheet_head(&tui->sheet, "Gaps in the timeline");
 #define CAUSE(name, key, words)                                                                    \
 	kp_sheet_say(&tui->sheet, KP_ROLE_PLAIN, width_of(tui), #name, "%s", words);

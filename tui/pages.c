@@ -1,6 +1,7 @@
 /* The table of views; see pages.h. Data only. */
 #include "tui/pages.h"
 
+#include "tui/live_pages.h"
 #include "tui/state.h"
 #include "tui/table.h"
 
@@ -14,10 +15,10 @@ static void draw_sheet(struct kp_tui *tui, struct kp_area area)
 	kp_sheet_draw(&tui->sheet, &tui->canvas, area, list->top);
 }
 
-#define TITLE(NAME, words, is_tab) [KP_PAGE_##NAME] = {words, is_tab},
+#define TITLE(NAME, words, tab) [KP_PAGE_##NAME] = {words, KP_TAB_##tab},
 static const struct {
 	const char *title;
-	bool tab;
+	enum kp_tab tab;
 } titles[KP_PAGE_COUNT] = {KP_PAGES(TITLE)};
 #undef TITLE
 
@@ -31,6 +32,18 @@ static const struct {
 		.name_title = (title),                                                             \
 		.columns = kp_page_##part##_columns,                                               \
 		.column_count = KP_##NAME##_COLUMNS,                                               \
+	}
+/* The same rows and columns, of another kind. */
+#define LIVE(NAME, title)                                                                          \
+	[KP_PAGE_LIVE_##NAME] = {                                                                  \
+		.fill = kp_page_live_fill,                                                         \
+		.draw = kp_page_live_draw,                                                         \
+		.enter = kp_page_live_enter,                                                       \
+		.name = kp_page_live_name,                                                         \
+		.full = kp_page_live_full,                                                         \
+		.name_title = (title),                                                             \
+		.columns = kp_page_live_columns,                                                   \
+		.column_count = KP_LIVE_COLUMNS,                                                   \
 	}
 #define SHEET(NAME, part) [KP_PAGE_##NAME] = {.fill = kp_page_##part##_fill, .draw = draw_sheet}
 
@@ -52,6 +65,11 @@ const struct kp_page kp_pages[KP_PAGE_COUNT] = {
 			     .draw = kp_page_columns_draw,
 			     .enter = kp_page_columns_enter,
 			     .name = kp_page_columns_name},
+	LIVE(KERNELS, "Kernel"),
+	LIVE(OPERATORS, "Operator"),
+	LIVE(RANGES, "Range"),
+	TABLE(LIVE_GPUS, live_gpus, "GPU/Process", kp_page_live_draw),
+	SHEET(LIVE_KERNEL, live_kernel),
 	SHEET(KERNEL, kernel),
 	SHEET(INFO, info),
 	SHEET(HELP, help),
@@ -62,7 +80,7 @@ const char *kp_page_title(enum kp_page_id page)
 	return titles[page].title;
 }
 
-bool kp_page_is_tab(enum kp_page_id page)
+enum kp_tab kp_page_tab(enum kp_page_id page)
 {
 	return titles[page].tab;
 }

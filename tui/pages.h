@@ -11,20 +11,28 @@
 struct kp_tui;
 struct kp_item;
 
-/* X(NAME, title, is a tab): tabs follow each other with Tab, the others open above them. */
+/* Where a view is a tab: they follow each other with Tab, the others open above them. */
+enum kp_tab { KP_TAB_NONE, KP_TAB_TRACE, KP_TAB_LIVE };
+
+/* X(NAME, title, a tab of what): those of a trace, and those of kprof top. */
 #define KP_PAGES(X)                                                                                \
-	X(OPERATORS, "Operators", true)                                                            \
-	X(TIMELINE, "Timeline", true)                                                              \
-	X(ROOFLINE, "Roofline", true)                                                              \
-	X(FINDINGS, "Findings", true)                                                              \
-	X(COMPARE, "Compare", true)                                                                \
-	X(PLAN, "Plan", true)                                                                      \
-	X(PROCESSES, "GPUs", true)                                                                 \
-	X(EVIDENCE, "Evidence", false)                                                             \
-	X(KERNEL, "Kernel", false)                                                                 \
-	X(COLUMNS, "Columns", false)                                                               \
-	X(INFO, "Trace", false)                                                                    \
-	X(HELP, "Help", false)
+	X(OPERATORS, "Operators", TRACE)                                                           \
+	X(TIMELINE, "Timeline", TRACE)                                                             \
+	X(ROOFLINE, "Roofline", TRACE)                                                             \
+	X(FINDINGS, "Findings", TRACE)                                                             \
+	X(COMPARE, "Compare", TRACE)                                                               \
+	X(PLAN, "Plan", TRACE)                                                                     \
+	X(PROCESSES, "GPUs", TRACE)                                                                \
+	X(LIVE_KERNELS, "Kernels", LIVE)                                                           \
+	X(LIVE_OPERATORS, "Operators", LIVE)                                                       \
+	X(LIVE_RANGES, "Ranges", LIVE)                                                             \
+	X(LIVE_GPUS, "GPUs", LIVE)                                                                 \
+	X(EVIDENCE, "Evidence", NONE)                                                              \
+	X(KERNEL, "Kernel", NONE)                                                                  \
+	X(COLUMNS, "Columns", NONE)                                                                \
+	X(INFO, "Trace", NONE)                                                                     \
+	X(HELP, "Help", NONE)                                                                      \
+	X(LIVE_KERNEL, "Kernel", NONE)
 
 enum kp_page_id {
 #define KP_PAGE_ROW(NAME, title, tab) KP_PAGE_##NAME,
@@ -62,13 +70,15 @@ struct kp_page {
 	void (*enter)(struct kp_tui *tui); /* Enter on a row; NULL: does nothing */
 	const char *(*name)(const struct kp_tui *tui, const struct kp_item *item);
 	const char *name_title;
+	/* The name in full, for the line beneath; NULL: that is `name`. */
+	const char *(*full)(const struct kp_tui *tui, const struct kp_item *item);
 	const struct kp_column *columns; /* NULL: a page of text, or of its own kind */
 	size_t column_count;
 };
 
 extern const struct kp_page kp_pages[KP_PAGE_COUNT];
 const char *kp_page_title(enum kp_page_id page);
-bool kp_page_is_tab(enum kp_page_id page);
+enum kp_tab kp_page_tab(enum kp_page_id page);
 
 /* Columns of each table. */
 #define KP_OPERATORS_COLUMNS 19

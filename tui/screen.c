@@ -4,6 +4,7 @@
 
 #include "profiler/humanise.h"
 #include "tui/keys.h"
+#include "tui/live.h"
 #include "tui/state.h"
 
 #define ROWS_WITH_TABS 8    /* from so many rows on there are tabs, */
@@ -17,11 +18,23 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+static const char *subject_of(const struct kp_tui *tui)
+{
+	if (!tui->top)
+		return tui->source.paths[0];
+	return tui->top->view.subject ? tui->top->view.subject : "";
+}
+
 /* What is known of the whole, before anything is read or after. */
 static void describe(const struct kp_tui *tui, char *out, size_t size)
 {
 	const struct kp_report *report = tui->report;
 	uint64_t promised = 0;
+
+	if (tui->top) {
+		kp_live_describe(tui, out, size);
+		return;
+	}
 	size_t count = kp_reader_process_count(tui->source.reader);
 
 	for (size_t i = 0; i < count; i++)
@@ -43,6 +56,10 @@ static void describe(const struct kp_tui *tui, char *out, size_t size)
 /* What stands to the right: how far loading is, and what the rows are of. */
 static void describe_progress(const struct kp_tui *tui, char *out, size_t size)
 {
+	if (tui->top) {
+		kp_live_describe_right(tui, out, size);
+		return;
+	}
 	struct kp_loading loading = kp_loader_progress(tui->loader);
 	double pct = loading.of ? 100.0 * (double)loading.done / (double)loading.of : 0;
 	size_t used = 0;
@@ -68,7 +85,7 @@ static void draw_title(struct kp_tui *tui)
 	const struct kp_list *list = kp_tui_list(tui);
 
 	describe_progress(tui, right, sizeof right);
-	used = (size_t)snprintf(text, sizeof text, " %s%s", base_name(tui->source.paths[0]),
+	used = (size_t)snprintf(text, sizeof text, " %s%s", base_name(subject_of(tui)),
 				tui->source.path_count > 1 ? " ..." : "");
 	if (used >= sizeof text)
 		used = sizeof text - 1;
@@ -101,7 +118,7 @@ static void draw_tabs(struct kp_tui *tui, size_t row)
 	for (unsigned i = 0; i < KP_PAGE_COUNT; i++) {
 		char text[48];
 		bool is_here = i == (unsigned)here;
-		if (!kp_page_is_tab((enum kp_page_id)i))
+		if (!kp_tui_has_tab(tui, (enum kp_page_id)i))
 			continue;
 		number++;
 		snprintf(text, sizeof text, is_here ? "[%u %.*s]" : " %u %.*s ", number,
@@ -177,8 +194,12 @@ static void draw_status(struct kp_tui *tui, size_t row)
 	const char *text = tui->message;
 	enum kp_role role = KP_ROLE_WARNING;
 
+	if (!text[0] && tui->top && tui->top->view.trouble)
+		text = tui->top->view.trouble;
 	if (!text[0] && page->columns && page->name && item) {
 		text = page->name(tui, item);
+		if (page->full)
+			text = page->full(tui, item);
 		if (tui->page == KP_PAGE_OPERATORS && tui->rank.rows[item->index].full)
 			text = tui->rank.rows[item->index].full;
 		role = KP_ROLE_DIM;

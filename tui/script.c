@@ -2,14 +2,16 @@
  * Scripts of keys, without a terminal.
  *
  * A script is words separated by commas: the name of a key («Enter», «Ctrl-L», «/», «Comma»), a
- * size («132x40») that the screen gets, or, while a line is being typed, text. P prints the screen.
- * Each word is done when all that it caused has been read, so that screens do not depend on time.
+ * size («132x40») that the screen gets, «Wait» where a program runs, or, while a line is being
+ * typed, text. P prints the screen. Each word is done when all that it caused has been read, so
+ * that screens do not depend on time.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "profiler/text.h"
 #include "tui/keys.h"
+#include "tui/live.h"
 #include "tui/state.h"
 
 #define WORD_BYTES 128
@@ -52,7 +54,9 @@ static enum kp_status do_word(struct kp_tui *tui, const char *word)
 
 	if (!tui->prompt.open && read_size(word, &columns, &rows))
 		return kp_tui_resize(tui, rows, columns);
-	if (code)
+	if (tui->top && !tui->prompt.open && strcmp(word, "Wait") == 0)
+		kp_live_wait(tui);
+	else if (code)
 		kp_tui_key(tui, code);
 	else if (tui->prompt.open)
 		type(tui, word);
@@ -118,7 +122,9 @@ enum kp_status kp_tui_script(const struct kp_tui_source *source,
 	tui.printed = file;
 	if (status == KP_OK)
 		status = run(&tui, script, complaint);
-	if (status == KP_OK && !prints(script))
+	if (status == KP_OK && tui.top && settings->framed)
+		status = kp_live_frames(&tui, settings->frames);
+	else if (status == KP_OK && !prints(script))
 		kp_canvas_print(file, &tui.canvas, &style);
 	if (status != KP_OK && !complaint[0])
 		snprintf(complaint, KP_TUI_COMPLAINT_BYTES, "cannot explore the trace: %s",

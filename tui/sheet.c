@@ -45,6 +45,11 @@ void kp_sheet_line(struct kp_sheet *sheet, enum kp_role role, const char *text)
 	add(sheet, role, NULL, text, strlen(text));
 }
 
+void kp_sheet_row(struct kp_sheet *sheet, enum kp_role role, const char *label, const char *text)
+{
+	add(sheet, role, label, text, strlen(text));
+}
+
 void kp_sheet_head(struct kp_sheet *sheet, const char *text)
 {
 	if (sheet->count > 0)

@@ -25,6 +25,8 @@ void kp_sheet_clear(struct kp_sheet *sheet);
 void kp_sheet_fini(struct kp_sheet *sheet);
 /* A line as it is. */
 void kp_sheet_line(struct kp_sheet *sheet, enum kp_role role, const char *text);
+/* A label and a line as it is. */
+void kp_sheet_row(struct kp_sheet *sheet, enum kp_role role, const char *label, const char *text);
 /* A heading, with an empty line before it but at the top. */
 void kp_sheet_head(struct kp_sheet *sheet, const char *text);
 /* A label (NULL: none) and words, wrapped to so many columns. */

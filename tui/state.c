@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "trace/vector.h"
+#include "tui/live.h"
 #include "tui/plan_edit.h"
 
 #define WORK_NS 25000000 /* at a stretch, so that keys are answered in time */
@@ -19,16 +20,22 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
 }
 
+static enum kp_status load(struct kp_tui *tui)
+{
+	const struct kp_loader_source loaded = {
+		.reader = tui->source.reader,
+		.path = tui->source.paths[0],
+		.base = tui->source.base,
+		.base_path = tui->source.base_path,
+		.options = tui->source.options,
+	};
+
+	return kp_loader_create(&loaded, &tui->loader);
+}
+
 enum kp_status kp_tui_init(struct kp_tui *tui, const struct kp_tui_source *source,
 			   const struct kp_tui_settings *settings)
 {
-	const struct kp_loader_source loaded = {
-		.reader = source->reader,
-		.path = source->paths[0],
-		.base = source->base,
-		.base_path = source->base_path,
-		.options = source->options,
-	};
 	enum kp_status status;
 
 	*tui = (struct kp_tui){.source = *source, .settings = *settings, .stale = true};
@@ -39,13 +46,14 @@ enum kp_status kp_tui_init(struct kp_tui *tui, const struct kp_tui_source *sourc
 	if (status == KP_OK)
 		status = kp_tui_resize(tui, settings->rows, settings->columns);
 	if (status == KP_OK)
-		status = kp_loader_create(&loaded, &tui->loader);
+		status = source->live ? kp_live_init(tui) : load(tui);
 	return status;
 }
 
 void kp_tui_fini(struct kp_tui *tui)
 {
 	kp_loader_destroy(tui->loader);
+	kp_live_fini(tui);
 	kp_plan_edit_fini(&tui->plan);
 	kp_rank_fini(&tui->rank);
 	kp_report_destroy(tui->report);
@@ -123,6 +131,11 @@ bool kp_tui_holds(const char *text, const char *part)
 
 /* ---- from page to page ---- */
 
+bool kp_tui_has_tab(const struct kp_tui *tui, enum kp_page_id page)
+{
+	return kp_page_tab(page) == (tui->top ? KP_TAB_LIVE : KP_TAB_TRACE);
+}
+
 static void turn_to(struct kp_tui *tui, enum kp_page_id page)
 {
 	tui->page = page;
@@ -171,8 +184,7 @@ struct kp_reader *kp_tui_reader(struct kp_tui *tui)
 
 /* ---- working ---- */
 
-/* Selects the row of that name again, after the rows have changed. */
-static void select_again(struct kp_tui *tui, const char *name)
+void kp_tui_select_again(struct kp_tui *tui, const char *name)
 {
 	const struct kp_page *page = &kp_pages[tui->page];
 
@@ -212,7 +224,7 @@ static void replace_report(struct kp_tui *tui, struct kp_report *report)
 	tui->trouble = kp_rank_of_report(&tui->rank, report);
 	tui->stale = true;
 	if (tui->trouble == KP_OK && (tui->page != KP_PAGE_TIMELINE))
-		select_again(tui, name);
+		kp_tui_select_again(tui, name);
 	kp_report_destroy(older);
 }
 
@@ -258,14 +270,17 @@ static void scan(struct kp_tui *tui)
 
 bool kp_tui_works(const struct kp_tui *tui)
 {
-	return tui->scanning || !kp_loader_progress(tui->loader).ended;
+	return tui->top || tui->scanning || !kp_loader_progress(tui->loader).ended;
 }
 
 bool kp_tui_work(struct kp_tui *tui)
 {
 	uint64_t end_ns = now_ns() + WORK_NS;
-	bool scanned = tui->scanning, taken = take_loaded(tui);
+	bool scanned = tui->scanning, taken;
 
+	if (tui->top)
+		return kp_live_work(tui);
+	taken = take_loaded(tui);
 	while (tui->scanning && now_ns() < end_ns)
 		scan(tui);
 	tui->stale |= scanned;
@@ -274,6 +289,10 @@ bool kp_tui_work(struct kp_tui *tui)
 
 enum kp_status kp_tui_finish(struct kp_tui *tui)
 {
+	if (tui->top) {
+		kp_live_work(tui);
+		return tui->trouble;
+	}
 	kp_loader_wait(tui->loader);
 	take_loaded(tui);
 	while (tui->scanning)

@@ -15,6 +15,7 @@
 #include "tui/plan_edit.h"
 #include "tui/rank.h"
 #include "tui/sheet.h"
+#include "tui/top.h"
 #include "tui/tracks.h"
 #include "tui/tui.h"
 
@@ -63,7 +64,8 @@ enum kp_gauge { KP_GAUGE_SHARE, KP_GAUGE_TIME, KP_GAUGE_CALLS, KP_GAUGES };
 struct kp_tui {
 	struct kp_tui_source source;
 	struct kp_tui_settings settings;
-	struct kp_loader *loader;
+	struct kp_top *top;       /* of kprof top: NULL: a trace is explored */
+	struct kp_loader *loader; /* NULL: there is no trace */
 	struct kp_report *report; /* NULL: nothing is known yet */
 	struct kp_loaded_part part;
 	enum kp_status trouble; /* of loading */
@@ -99,7 +101,7 @@ struct kp_tui {
 	struct kp_plan_edit plan;
 	const struct kp_diff *diff; /* the loader's; NULL: there is none yet */
 	size_t finding;             /* of the page of evidence */
-	size_t kernel;              /* in the report, of the kernel page */
+	size_t kernel;              /* in the report, of the kernel page; the key of kprof top's */
 
 	bool stale; /* rows must be made again */
 	bool redraw_all, closed;

@@ -155,6 +155,7 @@ void kp_table_draw(struct kp_tui *tui, struct kp_area area)
 			      KP_ROLE_DIM,
 			      list->filter[0] ? "No row passes the filter; \\ changes it."
 			      : tui->report   ? "There are no rows."
+			      : tui->top      ? "Nothing so far."
 					      : "Reading ...");
 }
 

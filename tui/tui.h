@@ -16,8 +16,11 @@
 #include "tui/roles.h"
 
 /* What is explored. All borrowed, until the explorer has ended. */
+struct kp_top_source;
+
 struct kp_tui_source {
-	const char *const *paths; /* files that are one trace */
+	const struct kp_top_source *live; /* a running program; NULL: a trace, the rest of this */
+	const char *const *paths;         /* files that are one trace */
 	size_t path_count;
 	struct kp_reader *reader; /* of them, open */
 	struct kp_report_options options;
@@ -35,6 +38,8 @@ struct kp_tui_settings {
 	bool mouse;
 	bool colors; /* of a script's screens, as escape sequences */
 	size_t rows, columns;
+	bool framed;   /* a script ends in screens of a running program: */
+	size_t frames; /* so many, a second apart; 0: one, at its end */
 };
 
 #define KP_TUI_COMPLAINT_BYTES 256

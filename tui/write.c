@@ -48,6 +48,13 @@ static enum kp_status write_view(struct kp_tui *tui, FILE *file)
 	return status;
 }
 
+static bool ends_in(const char *text, const char *end)
+{
+	size_t length = strlen(text), least = strlen(end);
+
+	return length > least && strcmp(text + length - least, end) == 0;
+}
+
 static void write_to(struct kp_tui *tui, const char *path)
 {
 	int fd;
@@ -64,6 +71,8 @@ static void write_to(struct kp_tui *tui, const char *path)
 			close(fd);
 		return;
 	}
+	if (tui->top && tui->top->source.save && ends_in(path, KP_TOP_EXTENSION))
+		status = tui->top->source.save(tui->top->source.context, file);
 	if (tui->source.document && tui->report && tui->part.complete)
 		status = tui->source.document(file, tui->report, path);
 	if (status == KP_UNSUPPORTED)

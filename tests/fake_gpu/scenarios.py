@@ -27,6 +27,7 @@ import host_calls
 import library_calls
 import processes
 import ranges
+import watching
 from harness import (Failure, Skip, check_agreement, check_manners, check_own_counts, check_sum,
                      end, kill, require, require_equal, run_scenario, start_under_kprof)
 from scenario import Scenario
@@ -886,6 +887,7 @@ SCENARIOS = [
     *endings.SCENARIOS,
     *host_calls.SCENARIOS,
     *ranges.SCENARIOS,
+    *watching.SCENARIOS,
     *library_calls.SCENARIOS,
     *counters.SCENARIOS,
 ]

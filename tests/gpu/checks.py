@@ -28,6 +28,7 @@ import range_checks
 import library_checks
 import shape_checks
 import timeline_checks
+import top_checks
 import workload_checks
 from compare import median
 from report import Report
@@ -637,6 +638,7 @@ CHECKS = [
     *finding_checks.rows(record_with, need_torch, sys.executable, ROOT / "samples"),
     *shape_checks.rows(sample, record_with),
     *pathology_checks.rows(record_with, ROOT / "samples"),
+    *top_checks.rows(sample, need_torch, TORCH, EXACT),
     *counter_checks.CHECKS,
     *ceiling_checks.CHECKS,
     *kernel_checks.CHECKS,

@@ -50,7 +50,7 @@ static bool go_to(struct kp_tui *tui, enum kp_page_id page)
 
 	tui->prompt.open = false;
 	tui->closed = false;
-	if (kp_page_is_tab(page)) {
+	if (kp_page_tab(page) == KP_TAB_TRACE) {
 		kp_tui_show(tui, page);
 	} else {
 		kp_tui_show(tui, page == KP_PAGE_EVIDENCE ? KP_PAGE_FINDINGS : KP_PAGE_OPERATORS);

@@ -1,0 +1,192 @@
+/* The program under kprof top; see top_program.h. */
+#include "profiler/top_program.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "profiler/aftermath.h"
+#include "profiler/commands.h"
+#include "profiler/counter_options.h"
+#include "profiler/humanise.h"
+#include "profiler/library.h"
+#include "profiler/say.h"
+#include "profiler/window_options.h"
+
+/* Of output that waited so much is shown, from the end. */
+#define SHOWN_BYTES (1 << 20)
+#define STEP_NS 50000000
+
+/* A file without a name. */
+static int open_temporary(void)
+{
+	const char *folder = getenv("TMPDIR");
+	char path[PATH_MAX];
+	int fd;
+
+	if (!folder || !*folder)
+		folder = "/tmp";
+	fd = open(folder, O_TMPFILE | O_RDWR | O_APPEND | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		return fd;
+	snprintf(path, sizeof path, "%s/kprof-top.XXXXXX", folder);
+	fd = mkostemp(path, O_APPEND | O_CLOEXEC);
+	if (fd >= 0)
+		unlink(path);
+	return fd;
+}
+
+/* Where the program's first three descriptors lead. */
+static bool open_streams(struct kp_top_program *program, bool screens)
+{
+	const char *log = program->settings->live.log;
+	int *streams = program->launch.streams;
+
+	program->log = log ? open(log, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666)
+			   : open_temporary();
+	program->log_is_shown = !log;
+	if (program->log < 0) {
+		kp_fail("cannot write %s: %s", log ? log : "a temporary file", strerror(errno));
+		return false;
+	}
+	streams[0] = isatty(STDIN_FILENO) ? open("/dev/null", O_RDONLY | O_CLOEXEC) : -1;
+	streams[1] = log || screens || isatty(STDOUT_FILENO) ? program->log : -1;
+	streams[2] = log || isatty(STDERR_FILENO) ? program->log : -1;
+	return true;
+}
+
+int kp_top_program_prepare(struct kp_top_program *program, const struct kp_settings *settings,
+			   bool screens)
+{
+	const char *command = settings->operands[0];
+
+	*program = (struct kp_top_program){.settings = settings, .log = -1};
+	kp_target_inspect(command, getenv("PATH"), &program->target);
+	if (program->target.state != KP_TARGET_FOUND) {
+		kp_say("%s: %s", command, kp_target_explain(&program->target));
+		return program->target.state == KP_TARGET_NOT_FOUND ? KP_EXIT_NOT_FOUND
+								    : KP_EXIT_NOT_EXECUTABLE;
+	}
+	if (!kp_library_find(program->library))
+		return kp_fail(
+			"libkprof_inject.so was not found; kprof doctor says what is missing");
+	if (!kp_recording_open(&program->recording, settings->output, command))
+		return KP_EXIT_FAILURE;
+	if (open_streams(program, screens))
+		return 0;
+	kp_recording_close(&program->recording, false);
+	return KP_EXIT_FAILURE;
+}
+
+bool kp_top_program_begin(struct kp_top_program *program, const char *room)
+{
+	const struct kp_environment environment = {
+		.library = program->library,
+		.trace = program->recording.trace,
+		.live = program->recording.live_path,
+		.board = room,
+		.preload = kp_program_takes_preload(program->target.program.kind),
+		.redact = program->settings->redact == KP_SWITCH_ON,
+		.clocks = program->settings->clocks == KP_SWITCH_ON,
+	};
+
+	struct kp_settings recorded = *program->settings;
+
+	/* They are numbered from the program's first launch on, and w begins in the midst. */
+	recorded.calls = KP_SWITCH_OFF;
+	program->begun = true;
+	if (!kp_window_options_export(&recorded) || !kp_counter_options_export(program->settings))
+		return false;
+	return kp_launch_begin(&program->launch, program->settings->operands, &program->target,
+			       &environment) == KP_OK &&
+	       !program->launch.launched.exec_error;
+}
+
+bool kp_top_program_has_ended(struct kp_top_program *program)
+{
+	kp_launch_step(&program->launch, false);
+	return program->launch.ended;
+}
+
+/* ---- afterwards ---- */
+
+/* Output that was not shown so far. */
+static void show_log(struct kp_top_program *program)
+{
+	char buffer[1 << 14];
+	ssize_t got;
+
+	while (program->log_is_shown &&
+	       (got = pread(program->log, buffer, sizeof buffer, program->shown)) > 0) {
+		fwrite(buffer, 1, (size_t)got, stdout);
+		program->shown += got;
+	}
+	fflush(stdout);
+}
+
+static void skip_old_output(struct kp_top_program *program)
+{
+	struct stat about;
+
+	if (!program->log_is_shown || fstat(program->log, &about) != 0 ||
+	    about.st_size <= SHOWN_BYTES)
+		return;
+	program->shown = about.st_size - SHOWN_BYTES;
+	kp_say("the first %s of the output are left out; --log keeps all",
+	       kp_human_bytes((uint64_t)program->shown, 3).text);
+}
+
+static int status_of(const struct kp_top_program *program)
+{
+	const struct kp_launched *launched = &program->launch.launched;
+	bool missing = launched->exec_error == ENOENT || launched->exec_error == ENOTDIR;
+
+	if (!program->begun)
+		return KP_EXIT_FAILURE;
+	if (!launched->exec_error)
+		return launched->pid > 0 ? launched->exit_status : KP_EXIT_FAILURE;
+	kp_say("%s: %s", program->settings->operands[0], strerror(launched->exec_error));
+	return missing ? KP_EXIT_NOT_FOUND : KP_EXIT_NOT_EXECUTABLE;
+}
+
+/* What collectors have to say, and the trace. */
+static void settle(struct kp_top_program *program)
+{
+	struct kp_aftermath aftermath;
+	struct stat about;
+
+	kp_aftermath_settle(program->recording.live, program->recording.fd, &aftermath);
+	if (program->recorded && fstat(program->recording.fd, &about) == 0)
+		kp_say("the trace is in %s (%s)", program->recording.trace,
+		       kp_human_bytes((uint64_t)about.st_size, 3).text);
+	else if (aftermath.processes == 0)
+		kp_say("%s never used the GPU", program->settings->operands[0]);
+}
+
+int kp_top_program_finish(struct kp_top_program *program)
+{
+	const struct timespec step = {.tv_nsec = STEP_NS};
+
+	if (program->begun) {
+		skip_old_output(program);
+		while (!kp_top_program_has_ended(program)) {
+			show_log(program);
+			nanosleep(&step, NULL);
+		}
+		show_log(program);
+		kp_launch_end(&program->launch);
+		if (!program->launch.launched.exec_error)
+			settle(program);
+	}
+	program->status = status_of(program);
+	kp_recording_close(&program->recording, program->recorded);
+	close(program->log);
+	if (program->launch.streams[0] >= 0)
+		close(program->launch.streams[0]);
+	return program->status;
+}

@@ -1,0 +1,105 @@
+/*
+ * Writes what a watcher would have seen of two processes that decode on two GPUs, for the screens
+ * of kprof top: the collector's own sums over launches that are made up here, the same each time.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "inject/tally.h"
+#include "trace/board_file.h"
+
+#define SECOND KP_BOARD_SECOND_NS
+#define BEGIN_S 5000U
+#define UNTIL_S 5090U
+
+/* One token: kernels in their order, with how long each takes. */
+static const struct {
+	const char *name;
+	uint64_t duration_ns;
+	unsigned times; /* in a row */
+} token[] = {
+	{"_Z16embedding_kernelP13__nv_bfloat16PKS_PKimi", 2600, 1},
+	{"_Z18inverse_rms_kernelPfPK13__nv_bfloat16i", 3900, 2},
+	{"nvjet_sm90_tst_64x8_64x16_4x1_v_bz_TNT", 41700, 8},
+	{"nvjet_sm90_tst_128x8_64x12_2x1_v_bz_splitK_TNT", 27300, 4},
+	{"_Z11rope_kernelP13__nv_bfloat16PKi6layoutm", 4400, 4},
+	{"_Z19cache_append_kernelP13__nv_bfloat16PKS_PKi6layoutm", 2900, 4},
+	{"_Z14softmax_kernelP13__nv_bfloat16PKiiif", 18400, 4},
+	{"_ZN2at6native29vectorized_elementwise_kernelILi2ENS0_11FillFunctorIlEESt5arrayIPcLm1EEEEv"
+	 "iT0_T1_",
+	 2100, 1},
+	{"triton_poi_fused_mul_silu_0", 4700, 4},
+	{"ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)", 21900, 2},
+	{"_ZN2at6native13reduce_kernelILi512ELi1ENS0_8ReduceOpIN3c108BFloat16ENS0_9ArgMaxOpsIfEEjlL"
+	 "i4ELi4EEEEEvT1_",
+	 8800, 1},
+};
+#define KINDS (sizeof(token) / sizeof(token[0]))
+
+static uint64_t decode(struct kp_tally *tally, uint32_t device, uint64_t at_ns)
+{
+	uint64_t begin_ns = at_ns;
+
+	for (size_t i = 0; i < KINDS; i++)
+		for (unsigned k = 0; k < token[i].times; k++) {
+			kp_tally_kernel(tally, token[i].name, device, at_ns,
+					at_ns + token[i].duration_ns);
+			at_ns += token[i].duration_ns + 900;
+		}
+	kp_tally_range(tally, "decode", 6, begin_ns, at_ns);
+	return at_ns;
+}
+
+/* How many tokens there are in a second: fewer now and then, none for a while. */
+static unsigned tokens_of(uint64_t second, unsigned process)
+{
+	unsigned phase = (unsigned)(second + process * 7) % 30;
+
+	return phase == 20 ? 0 : phase > 22 ? 300 : 900;
+}
+
+static void describe(struct kp_tally *tally, uint32_t device)
+{
+	static const char *const uuids[] = {"GPU-0a", "GPU-0b"};
+	static const char name[] = "NVIDIA H200";
+	struct kp_device_info info = {0};
+
+	KP_SET(&info, DEVICE, device, device);
+	KP_SET(&info, DEVICE, name, ((struct kp_text){name, strlen(name)}));
+	KP_SET(&info, DEVICE, uuid, ((struct kp_text){uuids[device], strlen(uuids[device])}));
+	kp_tally_describe(tally, &info);
+}
+
+static const struct kp_board_image *make(unsigned process)
+{
+	struct kp_tally *tally = kp_tally_create(BEGIN_S * SECOND);
+	struct kp_board_image *image;
+
+	if (!tally)
+		return NULL;
+	describe(tally, process);
+	for (uint64_t second = BEGIN_S; second < UNTIL_S; second++) {
+		uint64_t at_ns = second * SECOND;
+		kp_tally_set_now(tally, at_ns);
+		for (unsigned i = tokens_of(second, process); i > 0; i--)
+			at_ns = decode(tally, process, at_ns) + 20000;
+	}
+	kp_tally_range(tally, "prefill", 7, BEGIN_S * SECOND, BEGIN_S * SECOND + 12345678);
+	image = kp_tally_image(tally);
+	image->head.process = 77 + process;
+	image->head.pid = 4242 + process;
+	image->head.state = KP_BOARD_RUNNING;
+	image->head.published_ns = image->head.settled_ns = UNTIL_S * SECOND;
+	image->head.issued_known = 1;
+	return image;
+}
+
+int main(int argc, char **argv)
+{
+	const struct kp_board_image *images[] = {make(0), make(1)};
+	FILE *file = argc == 2 ? fopen(argv[1], "wb") : NULL;
+
+	if (!file || !images[0] || !images[1])
+		return 1;
+	return kp_board_file_write(file, images, 2) != KP_OK || fclose(file) != 0;
+}
