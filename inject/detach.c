@@ -15,6 +15,7 @@
 #include "inject/hooks_gates.h"
 #include "inject/host.h"
 #include "inject/host_streams.h"
+#include "inject/passages.h"
 #include "inject/patience.h"
 #include "inject/share.h"
 #include "inject/state.h"
@@ -28,6 +29,15 @@
 #define GATE_LIMIT_NS 5000000ULL
 #define GATE_PAUSE_FIRST_NS 50000000ULL
 #define GATE_PAUSE_LAST_NS 5000000000ULL
+/*
+ * How long the step, with records off, waits for launches of kernels that are under way: they may
+ * have seen records on, and those that then find no buffer any more would be dropped without being
+ * counted. Half as long after each time in vain, since a launch that waits for room in the driver's
+ * queue may take long, and twice as long after others; what is still under way then counts as out
+ * of window where it has no record.
+ */
+#define LAUNCH_LIMIT_MOST_NS 50000000ULL
+#define LAUNCH_LIMIT_LEAST_NS 500000ULL
 /* How long a thread waits for another one's step: far longer than one has ever taken. */
 #define WAIT_LIMIT_NS 2000000000ULL
 
@@ -43,6 +53,7 @@ static struct {
 	_Atomic bool hurried;       /* any door will do */
 	bool paused;                /* by the worker */
 	uint64_t pause_ns, cost_ns; /* of this request; by who has the state */
+	uint64_t launch_limit_ns;   /* 0: the longest; by who has the state */
 	_Atomic size_t dropped;
 	_Atomic bool left;               /* records were off while CUPTI stayed */
 	_Atomic unsigned lost, refusals; /* buffers that never came back; in a row */
@@ -60,11 +71,11 @@ static bool change(uint32_t from, uint32_t to)
 /* Keeps graphs away, and those who ask CUPTI for the numbers of streams. False: not now. */
 static bool shut_gates(void)
 {
-	if (!kp_gate_close(&kp_hooks_capture_gate, 0, GATE_LIMIT_NS))
+	if (!kp_gate_close(&kp_hooks_capture_gate, false, GATE_LIMIT_NS))
 		return false;
 	if (atomic_load(&kp_hooks_captures) == 0 && !kp_share_has_client() &&
-	    kp_gate_close(&kp_hooks_graph_gate, kp_hooks_graph_passages(), GATE_LIMIT_NS)) {
-		if (kp_gate_close(&kp_host_streams_gate, 0, GATE_LIMIT_NS))
+	    kp_gate_close(&kp_hooks_graph_gate, true, GATE_LIMIT_NS)) {
+		if (kp_gate_close(&kp_host_streams_gate, false, GATE_LIMIT_NS))
 			return true;
 		kp_gate_open(&kp_hooks_graph_gate);
 	}
@@ -91,12 +102,26 @@ static void count_dropped(void)
 	atomic_store(&detach.dropped, dropped);
 }
 
+/* Launches of kernels that began while records were on get as far as their records. */
+static void await_launches(void)
+{
+	uint64_t limit_ns = detach.launch_limit_ns ? detach.launch_limit_ns : LAUNCH_LIMIT_MOST_NS;
+	bool awaited = kp_passages_await(KP_PASSAGE_LAUNCH, limit_ns);
+
+	if (!awaited && limit_ns > LAUNCH_LIMIT_LEAST_NS)
+		limit_ns /= 2;
+	else if (awaited && limit_ns < LAUNCH_LIMIT_MOST_NS)
+		limit_ns *= 2;
+	detach.launch_limit_ns = limit_ns;
+}
+
 static bool detach_now(void)
 {
 	CUptiResult result;
 
 	detach.events->begins();
 	kp_enabling_off();
+	await_launches();
 	detach.cupti->ActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 	count_dropped();
 	result = detach.cupti->Finalize();
@@ -132,6 +157,11 @@ static void passed(bool synchronising)
 
 	if (stepping)
 		return;
+	if (synchronising) { /* no such call is made in the midst of a launch */
+		kp_passages_recall(KP_PASSAGE_GRAPH);
+		kp_passages_recall(KP_PASSAGE_LAUNCH);
+		kp_passages_recall(KP_PASSAGE_CAPTURE);
+	}
 	if (state == WATCHING && synchronising)
 		detach.events->synchronised();
 	if (state != WANTED || !(synchronising || atomic_load(&detach.hurried)))

@@ -8,8 +8,9 @@
  * 580.159.04, CUPTI 13.0, whatever the door; without such a launch windows of busy programs ended
  * well, with graphs of every age). So launches of graphs, and calls that make or change them, pass
  * gates (hooks_gates.h) that the step closes; a thread that stays inside for long makes the step be
- * put off. Kernel names that records point to go as well: kept_names.h. Where the program's graph
- * launches pass the hooks by, nothing is detached.
+ * put off. Launches of kernels go on; with records off the step waits for those that had begun
+ * before, so that none makes its record when CUPTI has gone. Kernel names that records point to go
+ * as well: kept_names.h. Where the program's graph launches pass the hooks by, nothing is detached.
  *
  * CUPTI is process-wide: where another client uses it, kprof does not detach, and one that
  * subscribes gets kprof's place at once. Finalizing ends the subscription and all that was set.

@@ -57,6 +57,7 @@ static void begin_anew(void)
 	kp_kept_names_forget();
 	kp_nvtx_forget();
 	kp_windows_forget();
+	kp_passages_forget();
 	kp_hooks_forget();
 	kp_hooks_graph_forget();
 	kp_host_forget();

@@ -16,26 +16,32 @@ void kp_gate_wait(struct kp_gate *gate)
 		uint32_t seen = atomic_load(&gate->openings);
 
 		kp_gate_leave(gate);
-		if (atomic_load(&gate->state) & KP_GATE_CLOSED &&
+		if (atomic_load(&gate->closed) &&
 		    !kp_patience_wait(&patience, &gate->openings, seen))
 			kp_gate_open(gate); /* who closed it has gone astray: for all who come */
-	} while (atomic_fetch_add(&gate->state, KP_GATE_ONE) & KP_GATE_CLOSED);
+	} while (kp_passages_begin(gate->passage) && atomic_load(&gate->closed));
 }
 
-bool kp_gate_close(struct kp_gate *gate, uint32_t own, uint64_t limit_ns)
+bool kp_gate_close(struct kp_gate *gate, bool may_be, uint64_t limit_ns)
 {
-	uint32_t alone = KP_GATE_CLOSED + own * KP_GATE_ONE, state;
 	uint64_t now_ns = kp_clock_now(), until_ns = now_ns + limit_ns;
+	uint64_t sweep_ns =
+		now_ns + (limit_ns < KP_PASSAGES_SOON_NS ? limit_ns : KP_PASSAGES_SOON_NS);
 
-	if (atomic_fetch_or(&gate->state, KP_GATE_CLOSED) & KP_GATE_CLOSED)
+	if (atomic_exchange(&gate->closed, 1))
 		return false;
-	while ((state = atomic_load(&gate->state)) != alone) {
+	while (kp_passages_inside(gate->passage, may_be)) {
+		if (now_ns >= sweep_ns) {
+			sweep_ns = UINT64_MAX;
+			kp_passages_sweep(gate->passage);
+			continue;
+		}
 		if (now_ns >= until_ns) {
 			kp_gate_open(gate);
 			return false;
 		}
 		/* Who leaves wakes nobody; unlike nanosleep this is no point of cancellation. */
-		kp_futex_wait(&gate->state, state, now_ns + LOOK_NS);
+		kp_futex_wait(&gate->closed, 1, now_ns + LOOK_NS);
 		now_ns = kp_clock_now();
 	}
 	return true;
@@ -43,12 +49,12 @@ bool kp_gate_close(struct kp_gate *gate, uint32_t own, uint64_t limit_ns)
 
 void kp_gate_open(struct kp_gate *gate)
 {
-	atomic_fetch_and(&gate->state, ~KP_GATE_CLOSED);
+	atomic_store(&gate->closed, 0);
 	kp_futex_step(&gate->openings);
 }
 
-void kp_gate_forget(struct kp_gate *gate, uint32_t own)
+void kp_gate_forget(struct kp_gate *gate)
 {
-	atomic_store(&gate->state, own * KP_GATE_ONE);
+	atomic_store(&gate->closed, 0);
 	atomic_store(&gate->openings, 0);
 }

@@ -57,7 +57,7 @@ static void *wrapper_of(size_t hook)
 
 _Atomic(void *) kp_hook_real[KP_HOOK_COUNT];
 _Atomic int kp_hooks_captures;
-struct kp_gate kp_hooks_capture_gate;
+struct kp_gate kp_hooks_capture_gate = {.passage = KP_PASSAGE_CAPTURE};
 _Thread_local unsigned kp_hooks_before __attribute__((tls_model("initial-exec")));
 
 static _Atomic uintptr_t libcuda_begin, libcuda_end;
@@ -281,11 +281,14 @@ void kp_hooks_start(struct kp_inject *inject)
 uint64_t kp_hooks_issued(uint64_t kernels)
 {
 	struct kp_live_slot *slot = atomic_load_explicit(&counting, memory_order_relaxed);
+	uint64_t before;
 
 	if (!slot)
 		return UINT64_MAX;
+	before = atomic_fetch_add_explicit(&slot->kernels_issued, kernels, memory_order_relaxed);
+	/* Afterwards: who reads the counts in between must not find fewer issued than outside. */
 	kp_windows_count(slot, kernels, kp_hooks_before);
-	return atomic_fetch_add_explicit(&slot->kernels_issued, kernels, memory_order_relaxed);
+	return before;
 }
 
 uint64_t kp_hooks_unnumbered(void)
@@ -327,6 +330,5 @@ void kp_hooks_lose_count(void)
 void kp_hooks_forget(void)
 {
 	atomic_store(&counting, NULL);
-	atomic_store(&kp_hooks_captures, 0);
-	kp_gate_forget(&kp_hooks_capture_gate, 0);
+	kp_hooks_capture_forget();
 }

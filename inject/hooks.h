@@ -24,8 +24,9 @@
 #include "inject/windows.h"
 
 /* X(name): every driver function that is hooked; the wrappers stand in hooks_launch.c,
- * hooks_graph.c, hooks_graph_change.c, hooks_profiler.c and hooks_context.c; where the host's side
- * is asked for, those of hooks_host.c come in their place. The last eight stand there, too. */
+ * hooks_capture.c, hooks_graph.c, hooks_graph_change.c, hooks_profiler.c and hooks_context.c; where
+ * the host's side is asked for, those of hooks_host.c come in their place. The last eight stand
+ * there, too. */
 #define KP_DRIVER_HOOKS(X)                                                                         \
 	X(cuGetProcAddress)                                                                        \
 	X(cuGetProcAddress_v2)                                                                     \

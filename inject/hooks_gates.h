@@ -1,8 +1,9 @@
 /*
  * The gates that calls about graphs pass on their way to the driver, so that none of them runs
- * while CUPTI is being detached; see detach.h.
+ * while CUPTI is being detached; see detach.h. Launches of kernels are never held up; they only let
+ * it be seen that they are under way.
  *
- * Two atomic additions a launch of a graph, and nothing a launch of a kernel.
+ * What it costs a launch: a few stores to memory that is the thread's own.
  */
 #ifndef KP_INJECT_HOOKS_GATES_H
 #define KP_INJECT_HOOKS_GATES_H
@@ -14,14 +15,14 @@
 #include "inject/gate.h"
 #include "inject/library.h"
 #include "inject/library_graphs.h"
+#include "inject/passages.h"
 #include "inject/windows.h"
 
 /*
  * Calls that launch, make or change executable graphs pass the one gate, those that begin a capture
- * the other: both are closed while CUPTI is detached. The passages: of the calling thread, now.
+ * the other: both are closed while CUPTI is detached.
  */
 extern struct kp_gate kp_hooks_graph_gate, kp_hooks_capture_gate;
-uint32_t kp_hooks_graph_passages(void);
 /*
  * How many kernels of graphs may be on the GPU already, and recorded, that are not counted as
  * issued: a launch is counted before it leaves the gate, but when the driver has come back. Asked
@@ -40,7 +41,7 @@ uint64_t kp_hooks_graph_uncounted(void);
  */
 static inline bool kp_hooks_graph_hold(void)
 {
-	return kp_gate_close(&kp_hooks_graph_gate, kp_hooks_graph_passages(), KP_GRAPH_HOLD_NS);
+	return kp_gate_close(&kp_hooks_graph_gate, true, KP_GRAPH_HOLD_NS);
 }
 
 static inline void kp_hooks_graph_let(bool held)
@@ -49,20 +50,15 @@ static inline void kp_hooks_graph_let(bool held)
 		kp_gate_open(&kp_hooks_graph_gate);
 }
 
-/* The driver may call its client back in the midst of a launch, and that may launch. */
-extern _Thread_local unsigned kp_hooks_graph_depth __attribute__((tls_model("initial-exec")));
-
-static inline void kp_hooks_graph_enter(void)
+static inline __attribute__((always_inline)) void kp_hooks_graph_enter(void)
 {
-	if (kp_hooks_graph_depth++ == 0)
-		kp_gate_enter(&kp_hooks_graph_gate);
+	kp_gate_enter(&kp_hooks_graph_gate);
 }
 
 /* Hands the result on. */
 static inline CUresult kp_hooks_graph_leave(CUresult result)
 {
-	if (--kp_hooks_graph_depth == 0)
-		kp_gate_leave(&kp_hooks_graph_gate);
+	kp_gate_leave(&kp_hooks_graph_gate);
 	return result;
 }
 /* The same around a launch; the first one after CUPTI was attached is dear, and is timed. */
@@ -83,7 +79,27 @@ static inline CUresult kp_hooks_graph_launch_ends(CUresult result, uint64_t begi
 	return result;
 }
 
+/*
+ * Around a launch of a kernel, its count included, so that detaching can wait until those that may
+ * still be recorded have got as far as that.
+ */
+static inline __attribute__((always_inline)) void kp_hooks_launch_begins(void)
+{
+	kp_passages_begin(KP_PASSAGE_LAUNCH);
+}
+
+static inline __attribute__((always_inline)) void kp_hooks_launch_ends(void)
+{
+	kp_passages_end(KP_PASSAGE_LAUNCH);
+}
+
 /* How many stream captures are open, in all threads; launches into one run nothing. */
 extern _Atomic int kp_hooks_captures;
+/* A stream is about to be destroyed: whether a capture of it is open. Afterwards: whether it was.
+ */
+bool kp_hooks_capture_leaves(CUstream stream);
+void kp_hooks_capture_left(CUstream stream, bool ended);
+/* In a forked child: none is open. */
+void kp_hooks_capture_forget(void);
 
 #endif

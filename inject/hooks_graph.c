@@ -112,13 +112,7 @@ static uint64_t recall(CUgraphExec graph)
 
 /* ---- the gate ---- */
 
-struct kp_gate kp_hooks_graph_gate;
-_Thread_local unsigned kp_hooks_graph_depth __attribute__((tls_model("initial-exec")));
-
-uint32_t kp_hooks_graph_passages(void)
-{
-	return kp_hooks_graph_depth > 0;
-}
+struct kp_gate kp_hooks_graph_gate = {.passage = KP_PASSAGE_GRAPH};
 
 uint64_t kp_hooks_graph_uncounted(void)
 {
@@ -140,7 +134,7 @@ void kp_hooks_graph_forget(void)
 	table.lock = fresh;
 	last.entry.graph = NULL;
 	atomic_store(&graphs_made, false);
-	kp_gate_forget(&kp_hooks_graph_gate, kp_hooks_graph_passages());
+	kp_gate_forget(&kp_hooks_graph_gate);
 }
 
 /* ---- counting nodes ---- */

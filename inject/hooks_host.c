@@ -215,8 +215,21 @@ GRAPH_LAUNCH(cuGraphLaunch_ptsz, true)
 		return KP_REAL(name, CUresult(CUDAAPI *)(type))(which);                            \
 	}                                                                                          \
 	KP_WRAPPER(name)
-EXPIRES(cuStreamDestroy, CUstream);
-EXPIRES(cuStreamDestroy_v2, CUstream);
+#define EXPIRES_STREAM(name)                                                                       \
+	static CUresult CUDAAPI hook_##name(CUstream stream)                                       \
+	{                                                                                          \
+		bool captured = kp_hooks_capture_leaves(stream);                                   \
+		CUresult result;                                                                   \
+                                                                                                   \
+		kp_host_streams_expire(); /* before, likewise */                                   \
+		result = KP_REAL(name, CUresult(CUDAAPI *)(CUstream))(stream);                     \
+		if (captured)                                                                      \
+			kp_hooks_capture_left(stream, result == CUDA_SUCCESS);                     \
+		return result;                                                                     \
+	}                                                                                          \
+	KP_WRAPPER(name)
+EXPIRES_STREAM(cuStreamDestroy);
+EXPIRES_STREAM(cuStreamDestroy_v2);
 EXPIRES(cuCtxDestroy, CUcontext);
 EXPIRES(cuCtxDestroy_v2, CUcontext);
 EXPIRES(cuDevicePrimaryCtxReset, CUdevice);

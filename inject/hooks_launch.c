@@ -57,8 +57,12 @@ static __attribute__((noinline)) void end_run(struct kp_run_open *run, bool laun
 		kp_runs_discard(run);
 }
 
-static CUresult counted(struct kp_run_open *run, CUresult result, CUstream stream, bool per_thread,
-			uint32_t kind, const uint32_t grid[3], const uint32_t block[3])
+/* On the launch path: in line. */
+static inline __attribute__((always_inline)) CUresult counted(struct kp_run_open *run,
+							      CUresult result, CUstream stream,
+							      bool per_thread, uint32_t kind,
+							      const uint32_t grid[3],
+							      const uint32_t block[3])
 {
 	bool launched = result == CUDA_SUCCESS && runs_now(stream, per_thread);
 
@@ -70,6 +74,7 @@ static CUresult counted(struct kp_run_open *run, CUresult result, CUstream strea
 	} else if (result == CUDA_SUCCESS && kp_library_cares()) {
 		kp_library_captured();
 	}
+	kp_hooks_launch_ends();
 	if (kp_runs_entered(run))
 		end_run(run, launched, kind, grid, block);
 	return result;
@@ -90,6 +95,7 @@ typedef CUresult(CUDAAPI *launch_function)(CUfunction, unsigned, unsigned, unsig
 		KP_LIBRARY_BEGINS(stream, per_thread, grid_x, grid_y, grid_z, block_x, block_y,    \
 				  block_z);                                                        \
 		kp_runs_enter(&run, stream, per_thread);                                           \
+		kp_hooks_launch_begins();                                                          \
 		result = KP_REAL(name, launch_function)(function, grid_x, grid_y, grid_z, block_x, \
 							block_y, block_z, shared_bytes, stream,    \
 							parameters, extra);                        \
@@ -113,6 +119,7 @@ typedef CUresult(CUDAAPI *launch_ex_function)(const CUlaunchConfig *, CUfunction
 				  known->gridDimZ, known->blockDimX, known->blockDimY,             \
 				  known->blockDimZ);                                               \
 		kp_runs_enter(&run, known->hStream, per_thread);                                   \
+		kp_hooks_launch_begins();                                                          \
 		result = KP_REAL(name, launch_ex_function)(config, function, parameters, extra);   \
 		return counted(                                                                    \
 			&run, result, known->hStream, per_thread, KP_HOST_LAUNCH,                  \
@@ -139,6 +146,7 @@ typedef CUresult(CUDAAPI *launch_cooperative_function)(CUfunction, unsigned, uns
 		KP_LIBRARY_BEGINS(stream, per_thread, grid_x, grid_y, grid_z, block_x, block_y,    \
 				  block_z);                                                        \
 		kp_runs_enter(&run, stream, per_thread);                                           \
+		kp_hooks_launch_begins();                                                          \
 		result = KP_REAL(name, launch_cooperative_function)(                               \
 			function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, \
 			stream, parameters);                                                       \
@@ -163,6 +171,7 @@ static CUresult CUDAAPI hook_cuLaunch(CUfunction function)
 
 	KP_LIBRARY_BEGINS(NULL, false, 1, 1, 1, 0, 0, 0);
 	kp_runs_enter(&run, NULL, false);
+	kp_hooks_launch_begins();
 	result = KP_REAL(cuLaunch, launch_1_function)(function);
 	return counted(&run, result, NULL, false, KP_HOST_LAUNCH, (const uint32_t[3]){1, 1, 1},
 		       no_block);
@@ -177,6 +186,7 @@ static CUresult CUDAAPI hook_cuLaunchGrid(CUfunction function, int width, int he
 
 	KP_LIBRARY_BEGINS(NULL, false, (unsigned)width, (unsigned)height, 1, 0, 0, 0);
 	kp_runs_enter(&run, NULL, false);
+	kp_hooks_launch_begins();
 	result = KP_REAL(cuLaunchGrid, launch_grid_function)(function, width, height);
 	return counted(&run, result, NULL, false, KP_HOST_LAUNCH,
 		       (const uint32_t[3]){(uint32_t)width, (uint32_t)height, 1}, no_block);
@@ -192,82 +202,10 @@ static CUresult CUDAAPI hook_cuLaunchGridAsync(CUfunction function, int width, i
 
 	KP_LIBRARY_BEGINS(stream, false, (unsigned)width, (unsigned)height, 1, 0, 0, 0);
 	kp_runs_enter(&run, stream, false);
+	kp_hooks_launch_begins();
 	result = KP_REAL(cuLaunchGridAsync, launch_grid_async_function)(function, width, height,
 									stream);
 	return counted(&run, result, stream, false, KP_HOST_LAUNCH,
 		       (const uint32_t[3]){(uint32_t)width, (uint32_t)height, 1}, no_block);
 }
 KP_WRAPPER(cuLaunchGridAsync);
-
-/* ---- captures ---- */
-
-/* Until it is known to be open, a capture counts as a call that opens one. */
-static void open(void)
-{
-	kp_gate_enter(&kp_hooks_capture_gate);
-}
-
-static CUresult opened(CUresult result)
-{
-	if (result == CUDA_SUCCESS)
-		atomic_fetch_add(&kp_hooks_captures, 1);
-	kp_gate_leave(&kp_hooks_capture_gate);
-	return result;
-}
-
-/* A capture that failed is closed too: EndCapture is then what ends it. */
-static CUresult closed(CUresult result)
-{
-	if (result != CUDA_ERROR_ILLEGAL_STATE && result != CUDA_ERROR_INVALID_VALUE &&
-	    atomic_load(&kp_hooks_captures) > 0)
-		atomic_fetch_sub(&kp_hooks_captures, 1);
-	return result;
-}
-
-typedef CUresult(CUDAAPI *begin_function)(CUstream);
-#define BEGIN(name)                                                                                \
-	static CUresult CUDAAPI hook_##name(CUstream stream)                                       \
-	{                                                                                          \
-		open();                                                                            \
-		return opened(KP_REAL(name, begin_function)(stream));                              \
-	}                                                                                          \
-	KP_WRAPPER(name)
-BEGIN(cuStreamBeginCapture);
-BEGIN(cuStreamBeginCapture_ptsz);
-
-typedef CUresult(CUDAAPI *begin_v2_function)(CUstream, CUstreamCaptureMode);
-#define BEGIN_V2(name)                                                                             \
-	static CUresult CUDAAPI hook_##name(CUstream stream, CUstreamCaptureMode mode)             \
-	{                                                                                          \
-		open();                                                                            \
-		return opened(KP_REAL(name, begin_v2_function)(stream, mode));                     \
-	}                                                                                          \
-	KP_WRAPPER(name)
-BEGIN_V2(cuStreamBeginCapture_v2);
-BEGIN_V2(cuStreamBeginCapture_v2_ptsz);
-
-typedef CUresult(CUDAAPI *begin_to_graph_function)(CUstream, CUgraph, const CUgraphNode *,
-						   const CUgraphEdgeData *, size_t,
-						   CUstreamCaptureMode);
-#define BEGIN_TO_GRAPH(name)                                                                       \
-	static CUresult CUDAAPI hook_##name(                                                       \
-		CUstream stream, CUgraph graph, const CUgraphNode *after,                          \
-		const CUgraphEdgeData *edges, size_t count, CUstreamCaptureMode mode)              \
-	{                                                                                          \
-		open();                                                                            \
-		return opened(KP_REAL(name, begin_to_graph_function)(stream, graph, after, edges,  \
-								     count, mode));                \
-	}                                                                                          \
-	KP_WRAPPER(name)
-BEGIN_TO_GRAPH(cuStreamBeginCaptureToGraph);
-BEGIN_TO_GRAPH(cuStreamBeginCaptureToGraph_ptsz);
-
-typedef CUresult(CUDAAPI *end_function)(CUstream, CUgraph *);
-#define END(name)                                                                                  \
-	static CUresult CUDAAPI hook_##name(CUstream stream, CUgraph *graph)                       \
-	{                                                                                          \
-		return closed(KP_REAL(name, end_function)(stream, graph));                         \
-	}                                                                                          \
-	KP_WRAPPER(name)
-END(cuStreamEndCapture);
-END(cuStreamEndCapture_ptsz);

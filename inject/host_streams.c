@@ -20,7 +20,7 @@ static struct {
 	_Atomic uint32_t generation; /* never 0 once started */
 } streams_state;
 
-struct kp_gate kp_host_streams_gate;
+struct kp_gate kp_host_streams_gate = {.passage = KP_PASSAGE_STREAM};
 
 void kp_host_streams_start(const struct kp_cupti *cupti)
 {
@@ -32,7 +32,7 @@ void kp_host_streams_start(const struct kp_cupti *cupti)
 
 void kp_host_streams_forget(void)
 {
-	kp_gate_forget(&kp_host_streams_gate, 0);
+	kp_gate_forget(&kp_host_streams_gate);
 }
 
 void kp_host_streams_expire(void)

@@ -158,7 +158,7 @@ static void switch_on(enum kp_window_reason reason)
 	uint64_t begin_ns = kp_clock_now();
 	bool held;
 
-	if (!kp_gate_close(&kp_hooks_capture_gate, 0, CAPTURE_LIMIT_NS)) {
+	if (!kp_gate_close(&kp_hooks_capture_gate, false, CAPTURE_LIMIT_NS)) {
 		atomic_store(&kp_windows.deferred, true);
 		return;
 	}
@@ -285,7 +285,9 @@ static void settle(void)
 	wanted = wanted && !atomic_load(&kp_windows.failed);
 	switch (kp_windows_phase()) {
 	case KP_WINDOW_CLOSED:
-		if (wanted)
+		if (wanted && atomic_load(&kp_windows.cut_due))
+			atomic_store(&kp_windows.deferred, true);
+		else if (wanted)
 			switch_on(reason);
 		break;
 	case KP_WINDOW_OPENING:

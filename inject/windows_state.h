@@ -41,7 +41,7 @@ struct kp_windows_state {
 	_Atomic bool lapsed;
 	_Atomic bool names_kept; /* so that the worker may take records after a detaching */
 	bool hurried;            /* worker */
-	bool cut_due;            /* worker: what was cut off is to be counted */
+	_Atomic bool cut_due;    /* what was cut off is to be counted, before records go on */
 	uint64_t delivered;      /* worker: kernels, as of its last turn */
 	bool finished;           /* worker: the program has ended, or becomes another */
 	bool interrupted;        /* worker: in that, a thread was in the midst of switching */

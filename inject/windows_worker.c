@@ -27,11 +27,11 @@
 static void conclude_detached(uint64_t cost_ns)
 {
 	atomic_store(&kp_windows.attached, false);
+	atomic_store(&kp_windows.cut_due, true); /* before anyone may switch on again */
 	atomic_store(&kp_windows.phase, KP_WINDOW_CLOSED);
 	kp_kept_names_keep(false);
 	kp_window_list_put(cost_ns, true);
 	kp_windows_measured(cost_ns);
-	kp_windows.cut_due = true;
 }
 
 /*
@@ -213,9 +213,8 @@ unsigned kp_windows_tick(unsigned most_ms, uint64_t delivered)
 
 	if (!kp_windows.asked) /* nothing was started */
 		return most_ms;
-	if (kp_windows.cut_due)
+	if (atomic_exchange(&kp_windows.cut_due, false))
 		kp_window_counts_cut(kp_windows.inject->slot, delivered);
-	kp_windows.cut_due = false;
 	kp_windows.delivered = delivered;
 	next_ns = earlier(next_ns, tick_time(now_ns));
 	if (atomic_exchange(&kp_windows.deferred, false)) {
@@ -321,9 +320,8 @@ void kp_windows_put_counts(struct kp_live_slot *slot, uint64_t delivered, struct
 
 	if (!atomic_load(&kp_windows.controlled))
 		return;
-	if (kp_windows.cut_due)
+	if (atomic_exchange(&kp_windows.cut_due, false))
 		kp_window_counts_cut(slot, delivered);
-	kp_windows.cut_due = false;
 	held_ns = kp_window_gates_held_ns(now_ns);
 	sampled_ns = kp_window_list_inside_ns(now_ns);
 	if (kp_windows.asked->duty_ppm)

@@ -5,7 +5,7 @@
     scenarios.py --build DIR NAME…   runs them; status 1 if one fails
 
 A row (scenario.py) says what runs, with which faults (common/faults.def), and what kprof must then do
-or say; more rows stand in processes.py, endings.py, host_calls.py, library_calls.py, ranges.py and
+or say; more rows stand in processes.py, endings.py, host_calls.py, library_calls.py, ranges.py, storms.py and
 counters.py.
 Numbers in brackets are those of public reports of the same fault in other tools, «cases».
 """
@@ -27,6 +27,7 @@ import host_calls
 import library_calls
 import processes
 import ranges
+import storms
 import watching
 from harness import (Failure, Skip, check_agreement, check_manners, check_own_counts, check_sum,
                      end, kill, require, require_equal, run_scenario, start_under_kprof)
@@ -887,6 +888,7 @@ SCENARIOS = [
     *endings.SCENARIOS,
     *host_calls.SCENARIOS,
     *ranges.SCENARIOS,
+    *storms.SCENARIOS,
     *watching.SCENARIOS,
     *library_calls.SCENARIOS,
     *counters.SCENARIOS,

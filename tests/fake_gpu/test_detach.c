@@ -31,16 +31,12 @@
 
 /* ---- what detach.c asks of the rest ---- */
 
-struct kp_gate kp_hooks_graph_gate, kp_hooks_capture_gate, kp_host_streams_gate;
+struct kp_gate kp_hooks_graph_gate = {.passage = KP_PASSAGE_GRAPH};
+struct kp_gate kp_hooks_capture_gate = {.passage = KP_PASSAGE_CAPTURE};
+struct kp_gate kp_host_streams_gate = {.passage = KP_PASSAGE_STREAM};
 _Atomic int kp_hooks_captures;
-static _Thread_local uint32_t passages;
 static _Atomic bool sees_all = true, has_graphs, has_client, host_asked, ungated;
 static _Atomic unsigned begun, ended, synchronised;
-
-uint32_t kp_hooks_graph_passages(void)
-{
-	return passages;
-}
 
 bool kp_counters_asked(void)
 {
@@ -103,6 +99,7 @@ static struct kp_cupti cupti = {
 /* ---- the program ---- */
 
 static _Atomic bool stop;
+static _Atomic unsigned staying;
 
 static CUgraphExec make_graph(void)
 {
@@ -129,15 +126,11 @@ static CUresult launch_graph(CUgraphExec exec, CUstream stream)
 {
 	CUresult result;
 
-	if (!ungated) {
+	if (!ungated)
 		kp_gate_enter(&kp_hooks_graph_gate);
-		passages = 1;
-	}
 	result = cuGraphLaunch(exec, stream);
-	if (!ungated) {
-		passages = 0;
+	if (!ungated)
 		kp_gate_leave(&kp_hooks_graph_gate);
-	}
 	return result;
 }
 
@@ -245,16 +238,37 @@ static void without_the_gate_graphs_are_lost(void)
 	KP_EXPECT(kp_fake_counted(KP_FAKE_graphs_stranded) > 0);
 }
 
+static void *stay_inside(void *kind)
+{
+	kp_passages_begin((enum kp_passage)(uintptr_t)kind);
+	atomic_fetch_add(&staying, 1);
+	while (!atomic_load(&stop))
+		usleep(100);
+	kp_passages_end((enum kp_passage)(uintptr_t)kind);
+	return NULL;
+}
+
+static pthread_t begin_to_stay(void *(*body)(void *), enum kp_passage kind)
+{
+	pthread_t thread;
+
+	KP_EXPECT(pthread_create(&thread, NULL, body, (void *)(uintptr_t)kind) == 0);
+	while (!atomic_load(&staying))
+		usleep(100);
+	return thread;
+}
+
 /* A thread that stays in a launch: the step is put off, and nobody waits for long; then it is done.
  */
 static void a_thread_that_stays_inside_is_waited_for(void)
 {
 	uint64_t begin_ns, longest_ns = 0;
+	pthread_t thread;
 	CUgraphExec exec;
 
 	kp_client_begin_cuda();
 	exec = make_graph();
-	kp_gate_enter(&kp_hooks_graph_gate); /* of another thread */
+	thread = begin_to_stay(stay_inside, KP_PASSAGE_GRAPH);
 	attach();
 	KP_EXPECT(kp_detach_request());
 	kp_detach_hurry();
@@ -268,15 +282,115 @@ static void a_thread_that_stays_inside_is_waited_for(void)
 	KP_EXPECT(longest_ns >= 5000000 && longest_ns < 1000000000);
 	KP_EXPECT(kp_detach_progress() == KP_DETACH_PENDING);
 	KP_EXPECT(begun == 0 && kp_fake_counted(KP_FAKE_finalizes) == 0);
-	kp_gate_leave(&kp_hooks_graph_gate);
+	atomic_store(&stop, true);
+	pthread_join(thread, NULL);
 	while (kp_detach_progress() == KP_DETACH_PENDING) {
 		KP_EXPECT(launch_graph(exec, NULL) == CUDA_SUCCESS);
 		usleep(1000);
 	}
 	KP_EXPECT(kp_detach_progress() == KP_DETACH_DONE);
 	KP_EXPECT(kp_detach_conclude() >= 5000000); /* the waiting in vain, too */
-	KP_EXPECT(atomic_load(&kp_hooks_graph_gate.state) == 0);
-	KP_EXPECT(atomic_load(&kp_hooks_capture_gate.state) == 0);
+	KP_EXPECT(!kp_gate_inside(&kp_hooks_graph_gate) && !kp_hooks_graph_gate.closed);
+	KP_EXPECT(!kp_gate_inside(&kp_hooks_capture_gate) && !kp_hooks_capture_gate.closed);
+}
+
+static void *launch_once(void *unused)
+{
+	KP_EXPECT(cuCtxSetCurrent(kp_client.context) == CUDA_SUCCESS);
+	kp_passages_begin(KP_PASSAGE_LAUNCH);
+	kp_client_launch(NULL);
+	kp_passages_end(KP_PASSAGE_LAUNCH);
+	return unused;
+}
+
+static size_t count_records(void)
+{
+	struct kp_filled *filled = kp_buffers_take(0);
+	size_t count = 0;
+
+	while (filled) {
+		struct kp_filled *next = filled->next;
+		CUpti_Activity *record = NULL;
+
+		while (cuptiActivityGetNextRecord(filled->bytes, filled->valid_bytes, &record) ==
+		       CUPTI_SUCCESS)
+			count++;
+		kp_buffers_recycle(filled);
+		filled = next;
+	}
+	return count;
+}
+
+/* A launch that has seen kernels recorded has its record, whatever it does in between. */
+static void launches_under_way_are_recorded(void)
+{
+	pthread_t thread;
+
+	kp_client_begin_cuda();
+	for (unsigned i = 1; i <= 20; i++) {
+		attach();
+		KP_EXPECT(pthread_create(&thread, NULL, launch_once, NULL) == 0);
+		while (kp_fake_counted(KP_FAKE_records_slow) < i)
+			usleep(10);
+		KP_EXPECT(kp_detach_request());
+		KP_EXPECT(cuCtxSynchronize() == CUDA_SUCCESS);
+		KP_EXPECT(kp_detach_progress() == KP_DETACH_DONE);
+		kp_detach_conclude();
+		pthread_join(thread, NULL);
+		KP_EXPECT(count_records() == 1);
+		KP_EXPECT(kp_detach_take_dropped() == 0);
+	}
+	KP_EXPECT(kp_fake_counted(KP_FAKE_records_dropped) == 0);
+}
+
+/* One that does not return, because the driver's queue is full, is waited for less and less. */
+static void launches_that_stay_are_not_waited_for(void)
+{
+	pthread_t thread;
+	uint64_t cost_ns, least_ns = UINT64_MAX;
+
+	kp_client_begin_cuda();
+	thread = begin_to_stay(stay_inside, KP_PASSAGE_LAUNCH);
+	for (int i = 0; i < 8; i++) {
+		attach();
+		KP_EXPECT(kp_detach_request());
+		KP_EXPECT(cuCtxSynchronize() == CUDA_SUCCESS);
+		KP_EXPECT(kp_detach_progress() == KP_DETACH_DONE);
+		cost_ns = kp_detach_conclude();
+		KP_EXPECT(i > 0 || cost_ns >= 50000000);
+		least_ns = cost_ns < least_ns ? cost_ns : least_ns;
+		recycle();
+	}
+	KP_EXPECT(least_ns < 25000000);
+	atomic_store(&stop, true);
+	pthread_join(thread, NULL);
+}
+
+static void *leave_by_cancellation(void *unused)
+{
+	(void)unused;
+	kp_gate_enter(&kp_hooks_graph_gate);
+	kp_gate_enter(&kp_hooks_capture_gate);
+	kp_passages_begin(KP_PASSAGE_LAUNCH);
+	atomic_fetch_add(&staying, 1);
+	for (;;)
+		pause();
+	return NULL;
+}
+
+/* A thread that was cancelled in launches of every kind keeps nothing from happening. */
+static void a_cancelled_thread_is_forgotten(void)
+{
+	pthread_t thread;
+
+	kp_client_begin_cuda();
+	thread = begin_to_stay(leave_by_cancellation, KP_PASSAGE_LAUNCH);
+	pthread_cancel(thread);
+	pthread_join(thread, NULL);
+	attach();
+	KP_EXPECT(kp_detach_request());
+	KP_EXPECT(cuCtxSynchronize() == CUDA_SUCCESS);
+	KP_EXPECT(kp_detach_progress() == KP_DETACH_DONE);
 }
 
 /* While a stream is being captured, or another client is there, no door is one. */
@@ -448,6 +562,9 @@ static void refusals_are_few(void)
 	X(thousands_of_windows_lose_no_graph, NULL)                                                \
 	X(without_the_gate_graphs_are_lost, NULL)                                                  \
 	X(a_thread_that_stays_inside_is_waited_for, NULL)                                          \
+	X(launches_under_way_are_recorded, "slow_record=5000")                                     \
+	X(launches_that_stay_are_not_waited_for, NULL)                                             \
+	X(a_cancelled_thread_is_forgotten, NULL)                                                   \
 	X(captures_and_clients_keep_it_away, NULL)                                                 \
 	X(it_prefers_calls_that_wait, NULL)                                                        \
 	X(a_graph_is_a_door_when_it_is_hurried, NULL)                                              \

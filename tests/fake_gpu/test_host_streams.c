@@ -131,7 +131,7 @@ static void test_a_closed_gate_is_not_waited_for(void **state)
 	struct kp_host_streams streams = {0};
 
 	(void)state;
-	assert_true(kp_gate_close(&kp_host_streams_gate, 0, LIMIT_NS));
+	assert_true(kp_gate_close(&kp_host_streams_gate, false, LIMIT_NS));
 	assert_int_equal(find(&streams, 4096), KP_HOST_UNKNOWN);
 	kp_gate_open(&kp_host_streams_gate);
 	assert_int_equal(find(&streams, 4096), 4096);
@@ -161,7 +161,7 @@ static void test_nothing_is_asked_while_cupti_is_away(void **state)
 		assert_int_equal(pthread_create(&threads[i], NULL, keep_asking, NULL), 0);
 	for (int i = 0; i < 300; i++) {
 		usleep(100);
-		assert_true(kp_gate_close(&kp_host_streams_gate, 0, LIMIT_NS));
+		assert_true(kp_gate_close(&kp_host_streams_gate, false, LIMIT_NS));
 		atomic_store(&kp_windows_recording, KP_RECORDING_SWITCHING);
 		atomic_store(&gone, true);
 		atomic_store(&kp_windows_recording, KP_RECORDING_OFF);

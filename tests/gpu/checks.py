@@ -18,6 +18,7 @@ import ceiling_checks
 import compare
 import counter_checks
 import decode_checks
+import duty_checks
 import finding_checks
 import fusion_checks
 import host_checks
@@ -631,6 +632,7 @@ CHECKS = [
     Check("duty-totals-torch-graph", 600, duty_totals(torch_long(graph=True), ahead=True),
           "the same, PyTorch in a CUDA graph"),
     *import_checks.rows(record, report, need_torch, TORCH),
+    *duty_checks.rows(sample, duty_run, require_detached),
     *host_checks.rows(sample, record_with, need_torch, TORCH),
     *range_checks.rows(sample, record_with, need_torch, TORCH),
     *library_checks.rows(record_with, need_torch, TORCH),

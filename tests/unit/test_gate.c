@@ -36,9 +36,14 @@ static void *pass(void *unused)
 	return NULL;
 }
 
+static bool is_empty(void)
+{
+	return !atomic_load(&gate.closed) && !kp_gate_inside(&gate);
+}
+
 static void begin(void)
 {
-	kp_gate_forget(&gate, 0);
+	kp_gate_forget(&gate);
 	atomic_store(&stop, false);
 	atomic_store(&passages, 0);
 }
@@ -54,7 +59,7 @@ static void test_gate_keeps_all_out(void **state)
 	for (int i = 0; i < THREADS; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, pass, NULL), 0);
 	for (int i = 0; i < CLOSINGS; i++) {
-		assert_true(kp_gate_close(&gate, 0, LIMIT_NS));
+		assert_true(kp_gate_close(&gate, false, LIMIT_NS));
 		before = atomic_load(&passages);
 		assert_int_equal(atomic_load(&inside), 0);
 		for (int k = 0; k < 50; k++)
@@ -68,7 +73,7 @@ static void test_gate_keeps_all_out(void **state)
 	atomic_store(&stop, true);
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
-	assert_int_equal(atomic_load(&gate.state), 0);
+	assert_true(is_empty());
 }
 
 /* One who stays inside makes the closing fail in time, and the gate is open then. */
@@ -79,15 +84,15 @@ static void test_gate_gives_up_waiting(void **state)
 	(void)state;
 	begin();
 	kp_gate_enter(&gate);
-	assert_false(kp_gate_close(&gate, 0, 20000000));
+	assert_false(kp_gate_close(&gate, false, 20000000));
 	assert_in_range(kp_clock_now() - begin_ns, 20000000, 2000000000);
-	assert_int_equal(atomic_load(&gate.state), KP_GATE_ONE);
+	assert_true(!atomic_load(&gate.closed) && kp_gate_inside(&gate) == 1);
 	/* Its own passage is no hindrance. */
-	assert_true(kp_gate_close(&gate, 1, 20000000));
-	assert_false(kp_gate_close(&gate, 1, 20000000)); /* it is closed */
+	assert_true(kp_gate_close(&gate, true, 20000000));
+	assert_false(kp_gate_close(&gate, true, 20000000)); /* it is closed */
 	kp_gate_open(&gate);
 	kp_gate_leave(&gate);
-	assert_int_equal(atomic_load(&gate.state), 0);
+	assert_true(is_empty());
 }
 
 static void *pass_once(void *unused)
@@ -106,7 +111,7 @@ static void test_gate_holds_nobody_for_good(void **state)
 
 	(void)state;
 	begin();
-	assert_true(kp_gate_close(&gate, 0, LIMIT_NS));
+	assert_true(kp_gate_close(&gate, false, LIMIT_NS));
 	for (int i = 0; i < THREADS; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, pass_once, NULL), 0);
 	for (int i = 0; i < THREADS; i++)
@@ -115,7 +120,7 @@ static void test_gate_holds_nobody_for_good(void **state)
 	begin_ns = kp_clock_now();
 	pass_once(NULL);
 	assert_true(kp_clock_now() - begin_ns < KP_GATE_PATIENCE_NS / 2);
-	assert_int_equal(atomic_load(&gate.state), 0);
+	assert_true(is_empty());
 }
 
 static _Atomic bool passed;
@@ -133,7 +138,7 @@ static void be_stopped(void)
 	uint64_t before_ns, now_ns = kp_clock_now();
 	pthread_t thread;
 
-	if (!kp_gate_close(&gate, 0, LIMIT_NS) ||
+	if (!kp_gate_close(&gate, false, LIMIT_NS) ||
 	    pthread_create(&thread, NULL, pass_and_tell, NULL) != 0)
 		_exit(2);
 	do {
@@ -171,11 +176,13 @@ static void test_gate_is_open_after_a_fork(void **state)
 	(void)state;
 	begin();
 	kp_gate_enter(&gate);
-	assert_true(kp_gate_close(&gate, 1, LIMIT_NS));
-	kp_gate_forget(&gate, 1);
-	pass_once(NULL);
+	assert_true(kp_gate_close(&gate, true, LIMIT_NS));
+	kp_gate_forget(&gate);
+	kp_passages_forget();
+	assert_int_equal(kp_gate_inside(&gate), 1);
 	kp_gate_leave(&gate);
-	assert_int_equal(atomic_load(&gate.state), 0);
+	pass_once(NULL);
+	assert_true(is_empty());
 }
 
 int main(void)

@@ -121,14 +121,28 @@ static void record(CUpti_ActivityKind kind, const struct kp_fake_op *op)
 		kp_fake_buffers_append(KP_FAKE_KIND_UNKNOWN, op, NULL);
 }
 
+/* What something takes by script. */
+static void take_time(uint64_t cost_us)
+{
+	const struct timespec cost = {.tv_nsec = (long)(cost_us * 1000)};
+
+	if (cost.tv_nsec)
+		nanosleep(&cost, NULL);
+}
+
 void kp_fake_activity_op(const struct kp_fake_op *op)
 {
 	if (kp_fake_faults()->no_records)
 		return;
 	switch (op->kind) {
 	case KP_FAKE_OP_KERNEL:
-		if (atomic_load(&kernels_enabled))
-			record((CUpti_ActivityKind)atomic_load(&kernel_kind), op);
+		if (!atomic_load(&kernels_enabled))
+			break;
+		if (!op->graph_node && kp_fake_faults()->slow_record) {
+			kp_fake_count(KP_FAKE_records_slow, 1);
+			take_time(kp_fake_faults()->slow_record);
+		}
+		record((CUpti_ActivityKind)atomic_load(&kernel_kind), op);
 		break;
 	case KP_FAKE_OP_MEMCPY:
 		if (atomic_load(&copies_enabled))
@@ -156,15 +170,6 @@ void kp_fake_activity_call(const struct kp_fake_api_call *call)
 	    kp_fake_external_top(&op.external_kind, &op.external_id))
 		kp_fake_buffers_append(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION, &op, NULL);
 	kp_fake_buffers_append(CUPTI_ACTIVITY_KIND_DRIVER, &op, NULL);
-}
-
-/* What a call takes by script. */
-static void take_time(uint64_t cost_us)
-{
-	const struct timespec cost = {.tv_nsec = (long)(cost_us * 1000)};
-
-	if (cost.tv_nsec)
-		nanosleep(&cost, NULL);
 }
 
 static CUptiResult set_enabled(CUpti_ActivityKind kind, bool enable)

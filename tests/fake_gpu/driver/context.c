@@ -198,6 +198,15 @@ KP_FAKE_EXPORT CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
 	return device >= 0 && device < KP_FAKE_DEVICES ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
 
+/* Whoever uses the context is not asked. */
+KP_FAKE_EXPORT CUresult cuDevicePrimaryCtxReset_v2(CUdevice device)
+{
+	if (device < 0 || device >= KP_FAKE_DEVICES)
+		return CUDA_ERROR_INVALID_DEVICE;
+	return kp_fake_is(primary[device], KP_FAKE_CONTEXT) ? cuCtxDestroy_v2(primary[device])
+							    : kp_fake_ready();
+}
+
 KP_FAKE_EXPORT CUresult cuStreamCreate(CUstream *out, unsigned int flags)
 {
 	struct CUctx_st *context;

@@ -221,6 +221,7 @@ static CUresult launch(CUgraphExec exec, CUstream handle, bool per_thread, uint3
 		kp_fake_wait_for_room(ops[0].start_ns);
 	take_time();
 	free(ops);
+	kp_fake_interrupt();
 	return CUDA_SUCCESS;
 }
 

@@ -5,6 +5,8 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -66,6 +68,14 @@ void kp_fake_wait_for_room(uint64_t start_ns)
 		kp_fake_wait_until(start_ns - queue_ns / 2);
 }
 
+void kp_fake_interrupt(void)
+{
+	static _Atomic uint64_t launches;
+
+	if (kp_fake_every(atomic_fetch_add(&launches, 1) + 1, kp_fake_faults()->signal))
+		raise(SIGUSR1);
+}
+
 uint32_t kp_fake_next_id(void)
 {
 	return ++last_id;
@@ -106,6 +116,7 @@ static struct CUstream_st *add_stream(struct CUctx_st *context, uint32_t id, boo
 	stream->blocking = blocking;
 	stream->context = context;
 	stream->tail_ns = context->base_ns;
+	stream->capture = NULL; /* of one that was destroyed in the midst of it */
 	return stream;
 }
 

@@ -30,6 +30,8 @@ uint64_t kp_fake_now_ns(void);
 void kp_fake_wait_until(uint64_t end_ns);
 /* Sleeps while an operation that starts then has too much before it: the fault «queue». */
 void kp_fake_wait_for_room(uint64_t start_ns);
+/* In the midst of a launch, without the lock: raises a signal where a fault asks for that. */
+void kp_fake_interrupt(void);
 
 /* CUDA_SUCCESS, or why no call is possible now: not initialised, forked after that, or failed. */
 CUresult kp_fake_ready(void);

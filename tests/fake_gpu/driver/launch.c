@@ -70,6 +70,7 @@ static CUresult submit(struct launch *launch, const struct CUfunc_st *function,
 	launch->op.kernel = &function->kernel;
 	launch->op.correlation = correlation;
 	kp_fake_submit(stream, compute(launch, function, stream->capture != NULL), &launch->op);
+	kp_fake_interrupt();
 	return CUDA_SUCCESS;
 }
 

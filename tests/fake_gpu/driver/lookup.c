@@ -44,6 +44,7 @@ static const struct entry entries[] = {
 	ONE(cuDeviceGetPCIBusId, 4010, cuDeviceGetPCIBusId),
 	ONE(cuDevicePrimaryCtxRetain, 7000, cuDevicePrimaryCtxRetain),
 	ONE(cuDevicePrimaryCtxRelease, 11000, cuDevicePrimaryCtxRelease_v2),
+	ONE(cuDevicePrimaryCtxReset, 11000, cuDevicePrimaryCtxReset_v2),
 	ONE(cuCtxCreate, 2000, cuCtxCreate),
 	ONE(cuCtxCreate, 3020, cuCtxCreate_v2),
 	ONE(cuCtxCreate, 11040, cuCtxCreate_v3),
