@@ -33,6 +33,8 @@ bool kp_bench_ceilings(const struct kp_gpu *gpu, struct kp_measured *out);
 /* Its two halves: they add to what is there. */
 bool kp_bench_memory(struct kp_timer *timer, struct kp_measured *out);
 bool kp_bench_rates(struct kp_timer *timer, struct kp_measured *out);
+/* Of the first, reading alone. */
+bool kp_bench_reading(struct kp_timer *timer, struct kp_measured *out);
 
 /*
  * kprof bench ceilings: measures the GPU that --device names, else the first of each model, prints

@@ -1,10 +1,13 @@
 /* The table of operators; see bench_operators.h. */
 #include "profiler/bench_operators.h"
 
+#include <string.h>
+
 #include "kernels/activation.h"
 #include "kernels/norm.h"
 #include "kernels/rope.h"
 #include "kernels/softmax.h"
+#include "profiler/bench_decode.h"
 
 #define HEAD 128U
 #define QUERY_HEADS_A_KEY 4U
@@ -16,7 +19,7 @@ static void add(struct kp_bench_layout *out, enum kp_bench_role role, uint64_t e
 			 : role == KP_BENCH_TABLE                             ? 4
 									      : 2;
 
-	out->buffers[out->count++] = (struct kp_bench_buffer){role, elements, bytes};
+	out->buffers[out->count++] = (struct kp_bench_buffer){role, elements, bytes, 1, false};
 }
 
 /* ---- norms: x, weight, y, and residual and sum or bias ---- */
@@ -333,10 +336,12 @@ static void softmax_reference(const struct kp_bench_call *call, double *expected
 }
 
 // clang-format off
-#define NORM_SHAPES {{8, 4096}, {64, 8192}, {1024, 2048}, {1024, 8192}, {4096, 4096}, \
-		     {16384, 4096}, {16384, 8192}, {4096, 16384}, {65536, 128}}
-#define GATE_SHAPES {{8, 14336}, {64, 8192}, {1024, 8192}, {1024, 28672}, {4096, 14336}, \
-		     {16384, 14336}}
+#define NORM_SHAPES .shapes = "8x4096 64x8192 1024x2048 1024x8192 4096x4096 16384x4096 " \
+	"16384x8192 4096x16384 65536x128"
+#define GATE_SHAPES .shapes = "8x14336 64x8192 1024x8192 1024x28672 4096x14336 16384x14336"
+/* Outputs × inputs of a weight, for the numbers of tokens that decoding has. */
+#define LINEAR_SHAPES(weight) \
+	"1x" weight " 2x" weight " 4x" weight " 8x" weight " 16x" weight " "
 
 const struct kp_bench_operator kp_bench_operators[] = {
 	{"rmsnorm", "RMS norm with weight",
@@ -353,10 +358,29 @@ const struct kp_bench_operator kp_bench_operators[] = {
 	 gelu_layout, gelu_plan, gelu, gelu_reference, GATE_SHAPES},
 	{"rope", "rotary embedding of tokens × query heads, keys and values into a paged cache",
 	 rope_layout, rope_plan, rope, rope_reference,
-	 {{1, 32}, {8, 32}, {64, 32}, {1024, 32}, {16384, 32}}},
+	 .shapes = "1x32 8x32 64x32 1024x32 16384x32"},
 	{"softmax", "softmax of rows",
 	 gelu_layout, softmax_plan, softmax, softmax_reference,
-	 {{32, 4096}, {65536, 1024}, {16384, 4096}, {8192, 8192}, {4096, 32768}, {64, 131072}}},
+	 .shapes = "32x4096 65536x1024 16384x4096 8192x8192 4096x32768 64x131072"},
+	{"linear_skinny", "linear layer for 1 to 16 tokens", KP_BENCH_DECODE_ROW(linear),
+	 .shapes = LINEAR_SHAPES("4096x4096") LINEAR_SHAPES("14336x4096")
+		   LINEAR_SHAPES("4096x14336") LINEAR_SHAPES("28672x8192")
+		   LINEAR_SHAPES("128256x4096")
+		   "1x14336x4096,e4m3 16x14336x4096,e4m3 1x14336x4096,int8 16x14336x4096,int8 "
+		   "1x1024x4096 8x1024x4096 1x64x65536"},
+	{"attention_decode", "attention of one new token a sequence to its cache",
+	 KP_BENCH_DECODE_ROW(attention),
+	 .shapes = "32x32x8x4096x128 64x32x32x2048x128 1x32x8x32768x128 128x64x8x8192x128 "
+		   "32x32x8x4096x128,page=16 64x32x8x8192x128,page=16,varied "
+		   "32x32x8x4096x128,e4m3 1x32x8x4096x64 32x16x16x4096x256 1x64x4x32768x128"},
 };
 // clang-format on
 const size_t kp_bench_operator_count = sizeof(kp_bench_operators) / sizeof(kp_bench_operators[0]);
+
+const struct kp_bench_operator *kp_bench_find(const char *name)
+{
+	for (size_t i = 0; i < kp_bench_operator_count; i++)
+		if (strcmp(kp_bench_operators[i].name, name) == 0)
+			return &kp_bench_operators[i];
+	return NULL;
+}

@@ -217,6 +217,9 @@ static const struct kp_option info_options[] = {
 	{0},
 };
 static const struct kp_option bench_options[] = {
+	{.name = "against", .type = KP_OPTION_TEXT, .offset = AT(against), .argument = "LIST",
+	 .help = "Measure an operator against other libraries too: torch, compile (PyTorch, eager "
+		 "and compiled), cudnn and cublas, apart by commas. PyTorch calls them."},
 	{.name = "all", .letter = 'a', .type = KP_OPTION_FLAG, .offset = AT(all),
 	 .help = "Show each kernel that was tried, not the best alone. This concerns text."},
 	{.name = "device", .type = KP_OPTION_COUNT, .offset = AT(device), .argument = "N",
@@ -228,9 +231,13 @@ static const struct kp_option bench_options[] = {
 	{.name = "output", .letter = 'o', .type = KP_OPTION_FILE, .offset = AT(output),
 	 .argument = "FILE",
 	 .help = "Write to FILE instead of the standard output, which - stands for."},
-	{.name = "shape", .type = KP_OPTION_TEXT, .offset = AT(shape), .argument = "ROWSxCOLUMNS",
+	{.name = "shape", .type = KP_OPTION_TEXT, .offset = AT(shape), .argument = "SHAPE",
 	 .help = "Measure an operator at this shape instead of its own list: rows and elements of "
-		 "a row; for rope, tokens and query heads."},
+		 "a row, as in 4096x8192; for rope, tokens and query heads; for linear_skinny, "
+		 "tokens, outputs and inputs, and ,e4m3 or ,int8 behind them for the type of the "
+		 "weight; for attention_decode, sequences, query heads, key heads, keys and "
+		 "elements of a head, then ,page=TOKENS for a paged cache, ,varied for lengths "
+		 "that vary, ,e4m3 for the type of the cache."},
 	{0},
 };
 static const struct kp_option manual_options[] = {
@@ -447,13 +454,20 @@ static const char *const bench_description[] = {
 	"The other names are operators of kprof's own kernels. At each shape the result is first "
 	"compared with a reference in double precision, then timed in graphs: cold, with buffers "
 	"that rotate through four times the L2 cache; hot, with the same ones again; and hot as a "
-	"chain of dependent launches. A plain copy of as many bytes stands beside it.",
+	"chain of dependent launches. A plain copy of as many bytes stands beside it, or reading "
+	"them where an operator does little else, and for those the share of what reading reaches "
+	"on this GPU.",
+	"With --against a Python program that is installed with kprof runs kprof's kernels and "
+	"the others on the same buffers in one process, in turns, and prints how many times as "
+	"fast kprof's are.",
 	NULL,
 };
 static const struct kp_example bench_examples[] = {
 	{"kprof bench ceilings", "Measure the GPU, and keep the result for reports."},
 	{"kprof bench ceilings --device 1 -o gpu1.yaml", "Measure the second, as YAML."},
 	{"kprof bench add_rmsnorm --shape 4096x8192", "Check and time one operator."},
+	{"kprof bench attention_decode --against torch,cudnn",
+	 "The same at all its shapes, and against FlashAttention and cuDNN."},
 	{0},
 };
 static const struct kp_example bench_statuses[] = {
@@ -462,6 +476,7 @@ static const struct kp_example bench_statuses[] = {
 	{0},
 };
 static const struct kp_example bench_environment[] = {
+	{"KPROF_PYTHON", "The Python with PyTorch that --against runs; by default python3."},
 	{"XDG_CACHE_HOME", "Results are kept in kprof/ceilings.yaml below it; below $HOME/.cache "
 			   "without it."},
 	{"CUDA_VISIBLE_DEVICES", "Which devices there are, and in what order."},

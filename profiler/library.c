@@ -14,13 +14,10 @@ static const char *const places[] = {
 	"", "../lib/kprof/", "../lib/", "../" KPROF_LIBDIR "/kprof/", "../" KPROF_LIBDIR "/",
 };
 
-bool kp_library_find(char out[PATH_MAX])
+bool kp_library_find_named(const char *name, char out[PATH_MAX])
 {
 	char own[PATH_MAX], candidate[PATH_MAX];
-	const char *named = getenv("KPROF_INJECT_LIB");
 
-	if (named && *named)
-		return realpath(named, out) && access(out, R_OK) == 0;
 	ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
 	if (length <= 0)
 		return false;
@@ -30,12 +27,21 @@ bool kp_library_find(char out[PATH_MAX])
 		return false;
 	slash[1] = '\0';
 	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-		int written = snprintf(candidate, sizeof candidate, "%s%s" NAME, own, places[i]);
+		int written = snprintf(candidate, sizeof candidate, "%s%s%s", own, places[i], name);
 		if (written < (int)sizeof candidate && realpath(candidate, out) &&
 		    access(out, R_OK) == 0)
 			return true;
 	}
 	return false;
+}
+
+bool kp_library_find(char out[PATH_MAX])
+{
+	const char *named = getenv("KPROF_INJECT_LIB");
+
+	if (named && *named)
+		return realpath(named, out) && access(out, R_OK) == 0;
+	return kp_library_find_named(NAME, out);
 }
 
 bool kp_library_has_driver(void)

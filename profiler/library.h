@@ -11,6 +11,9 @@
  */
 bool kp_library_find(char out[PATH_MAX]);
 
+/* The same for any file that is installed with kprof: beside it, or in a lib directory. */
+bool kp_library_find_named(const char *name, char out[PATH_MAX]);
+
 /* Whether the driver's libcuda.so.1 can be loaded here. */
 bool kp_library_has_driver(void);
 

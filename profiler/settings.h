@@ -60,7 +60,8 @@ struct kp_settings {
 	int counter_set;                    /* enum kp_counter_set */
 	double counter_interval_us;         /* 0: the set's */
 	bool all;                           /* whatever was tried, not the best alone */
-	const char *shape;                  /* ROWSxCOLUMNS to measure; NULL: a list of them */
+	const char *shape;                  /* to measure; NULL: a list of them */
+	const char *against;                /* other libraries; NULL: none */
 	uint64_t device;                    /* to measure; UINT64_MAX: the first of each model */
 	uint64_t limit;                     /* slices of an exported timeline; 0: all */
 	struct kp_words fail_on;            /* rules of gates */

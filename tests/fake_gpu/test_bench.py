@@ -199,7 +199,52 @@ class Operators(Case):
                     result["of_copy_pct"],
                     100 * result["copy"]["median_us"] / result["cold"]["median_us"], delta=0.1)
                 self.assertEqual(result["graph_nodes"] % result["buffer_sets"], 0)
-                self.assertEqual(result["checked_rows"], {"3": 3, "5": 4}.get(shape.split("x")[0], 5))
+                self.assertEqual(result["checked_units"], {"3": 3, "5": 4}.get(shape.split("x")[0], 5))
+                self.assertEqual((result["shape"], result["cold_chain"]), (shape, result["cold"]))
+                self.assertTrue(0 < result["error_of_allowed_pct"] <= 100)
+
+    def test_reading(self):
+        """Operators that read little else than weights or caches; bytes are what lengths say."""
+        cases = {
+            "linear_skinny": {
+                "1x130x256": ("kp_linear_row_w16_bf16", 512 + 130 * 514, 64, 2.17),
+                "3x128x256": ("kp_linear_tile_8_w16_bf16", 3 * 512 + 128 * 518, 64, 2.04),
+                "16,64,4096,e4m3": ("kp_linear_tile_16_e4m3_bf16", 16 * 8192 + 64 * 4132, 63, None),
+                "2x33x48,int8": ("kp_linear_tile_8_int8_bf16", 192 + 33 * 56, 33, None),
+                "4x5x7": ("kp_linear_any_bf16", 56 + 5 * 22, 5, None),
+            },
+            "attention_decode": {
+                "2x8x2x64x128": ("kp_attention_128_8_w16_bf16", 2 * (4 * 1024 + 4 + 512 * 128),
+                                 2, 2.04),
+                "3x8x2x64x64,page=16": ("kp_attention_64_8_w16_bf16",
+                                        3 * (4 * 512 + 4 + 16 + 512 * 64), 3, None),
+                "1x4x4x63x256,e4m3": ("kp_attention_256_8_e4m3_bf16",
+                                      4 * 1024 + 4 + 2 * 63 * 1024, 1, None),
+                "5x8x1x96x96,page=32,varied": ("kp_attention_96_8_w16_bf16", None, 3, None),
+                "4x3x1x7x31,page=7,e4m3": ("kp_attention_any_bf16", None, 3, None),
+            },
+        }
+        for name, shapes in cases.items():
+            for shape, (kernel, moved, units, time_us) in shapes.items():
+                with self.subTest(shape):
+                    result = self.one(name, "--shape", shape)
+                    self.assertEqual((result["kernel"], result["checked_units"]), (kernel, units))
+                    self.assertEqual(result["shape"], shape.replace("16,64,", "16x64x"))
+                    self.assertTrue(0 <= result["error_of_allowed_pct"] <= 100)
+                    self.assertEqual(result["bytes"], moved or result["bytes"])
+                    if time_us:
+                        self.assertAlmostEqual(result["cold"]["median_us"], time_us, delta=0.3)
+                    self.assertAlmostEqual(result["ceiling_gbps"], 430, delta=1)
+                    share = result["bytes"] / result["cold"]["median_us"] / 1e3 / 430 * 100
+                    self.assertAlmostEqual(result["of_ceiling_pct"], share, delta=0.2)
+                    self.assertAlmostEqual(result["chain_of_ceiling_pct"], share, delta=0.2)
+                    self.assertNotIn("copy", result)
+
+    def test_lengths_that_vary(self):
+        """Some of what a cache of equal lengths has is not read, and not counted."""
+        even = self.one("attention_decode", "--shape", "8x4x1x64x64,page=16")["bytes"]
+        varied = self.one("attention_decode", "--shape", "8x4x1x64x64,page=16,varied")["bytes"]
+        self.assertTrue(even / 4 < varied < even * 0.9, (even, varied))
 
     def test_text(self):
         ran = self.bench("softmax", "--shape", "3x512")
@@ -209,16 +254,75 @@ class Operators(Case):
     def test_list(self):
         names = [line.split()[0] for line in self.bench(driver=False).stdout.decode().splitlines()]
         self.assertEqual(names, ["ceilings", "rmsnorm", "add_rmsnorm", "layernorm", "silu_mul",
-                                 "gelu_mul", "gelu", "rope", "softmax"])
+                                 "gelu_mul", "gelu", "rope", "softmax", "linear_skinny",
+                                 "attention_decode"])
 
     def test_output_that_was_never_written(self):
         """The fake leaves the first launch out: what is there is the poison."""
         self.refused("rmsnorm", "--shape", "3x64", faults="wrong=1",
-                     says="rmsnorm of 3 x 64 is wrong in row 0, element 0: -?nan")
+                     says="rmsnorm of 3x64 is wrong in row 0, element 0: -?nan")
+
+    def test_other_bits(self):
+        """The second launch is left out: its output is not what the first one's is."""
+        self.refused("rmsnorm", "--shape", "3x64", faults="wrong=2", says="other bits the second")
 
     def test_shapes_that_are_none(self):
         for shape in ("4096", "4096x", "x3", "0x5", "5x0", "3x4x5", "-3x4", "99999999999x2", "3x4y"):
-            self.refused("gelu", "--shape", shape, says="--shape is ROWSxCOLUMNS")
+            self.refused("gelu", "--shape", shape, says="--shape of gelu is ROWSxCOLUMNS, each from")
+        for shape in ("3x4", "3x4x5x6", "3x4x5,", "3x4x5,e5m2", "3x4x5,varied", "3x4x5,page=4"):
+            self.refused("linear_skinny", "--shape", shape, says="is TOKENSxOUTPUTSxINPUTS")
+        for shape in ("1x4x2x60x64,page=16", "1x4x2x64x64,page=", "1x4x2x64x64,page=0",
+                      "1x4x2x64x64,int8", "16777216x16777216x2x1x1"):
+            self.refused("attention_decode", "--shape", shape, says="a multiple of the page")
+
+    def test_shapes_that_cannot_run(self):
+        self.refused("linear_skinny", "--shape", "17x4x4", says="more than 16 tokens")
+        self.refused("attention_decode", "--shape", "1x3x2x8x64", says="no multiple of kv_heads")
+        self.refused("attention_decode", "--shape", "1x4x2x8x257", says="head_dim is 0 or above")
+
+    def against(self, how, *words, **more):
+        here = os.path.dirname(os.path.abspath(__file__))
+        return {"words": (*words, "--against", "torch,cudnn"),
+                "more": dict(KPROF_PYTHON=os.path.join(here, "references_python"), KP_STUB=how,
+                             PYTHON=sys.executable, **more)}
+
+    def test_against(self):
+        asked = self.against("good", "softmax", "--shape", "3x512")
+        ran = self.bench(*asked["words"], **asked["more"])
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertRegex(ran.stdout.decode(), r"\n3x512 +other1 +16\.00 +2\.50x \(2\.25 to 2\.75\) "
+                                              r"+9\.00 +1\.12x \(0\.88 to 1\.38\)\n")
+        self.assertEqual(ran.stderr.decode().splitlines(), [
+            "asked: softmax --against torch,cudnn --check",
+            "asked: softmax --against torch,cudnn --device 0 3x512"])
+        result = self.one(*asked["words"], **asked["more"])
+        self.assertEqual(result["against"]["ours_cold"],
+                         {"median_us": 10, "least_us": 9.5, "most_us": 10.5})
+        self.assertEqual(result["against"]["references"][1], {
+            "name": "other1", "group": "torch",
+            "cold": {"median_us": 16, "least_us": 15.5, "most_us": 16.5},
+            "hot": {"median_us": 9, "least_us": 8.5, "most_us": 9.5},
+            "cold_ratio": {"median": 2.5, "least": 2.25, "most": 2.75},
+            "hot_ratio": {"median": 1.125, "least": 0.875, "most": 1.375}, "error": 0.002})
+
+    def test_against_what_cannot_do_it(self):
+        asked = self.against("none", "attention_decode", "--shape", "2x4x1x8x64,varied")
+        ran = self.bench(*asked["words"], **asked["more"])
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertIn(b"\n2x4x1x8x64,varied none of them can do this\n", ran.stdout)
+        self.assertIn(b"--device 0 2x4x1x8x64,varied\n", ran.stderr)
+        self.assertEqual(self.one(*asked["words"], **asked["more"])["against"]["references"], [])
+
+    def test_against_that_fails(self):
+        for how, says in (("said", "^asked: [^\n]*\nkprof: no such thing here\n$"),
+                          ("short", "gave 0 results instead of 1"),
+                          ("garbage", "gave 0 results instead of 1"),
+                          ("status", "bench_references.py ended with 7"),
+                          ("signal", "was ended by signal 9")):
+            asked = self.against(how, "gelu", "--shape", "3x64")
+            self.refused(*asked["words"], says=says, **asked["more"])
+        self.refused("gelu", "--against", "torch", KPROF_PYTHON="/nonexistent/python",
+                     says="/nonexistent/python cannot be started: No such file.*KPROF_PYTHON")
 
     def test_too_little_memory(self):
         self.refused("gelu", "--shape", "16384x16384", faults="free_mib=100",

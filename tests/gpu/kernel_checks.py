@@ -1,17 +1,14 @@
 """The checks of libkprof_kernels on a real GPU; rows of checks.py.
 
 Correctness: the tests of tests/kernels, launched on the GPU, and under compute-sanitizer. Speed: kprof
-bench of every operator against the targets below and against PyTorch (torch_kernels.py).
+bench of every operator against the targets below, and --against PyTorch.
 """
 
 import json
 import shutil
-import sys
-from pathlib import Path
 
 from runner import Check, Failure, Skip, require
 
-HERE = Path(__file__).resolve().parent
 OPERATORS = ("rmsnorm", "add_rmsnorm", "layernorm", "silu_mul", "gelu_mul", "gelu", "rope", "softmax")
 TESTS = ("norm", "activation", "rope", "softmax")
 NORMS = ("rmsnorm", "add_rmsnorm", "layernorm")
@@ -62,8 +59,13 @@ def judge(rows):
     return words
 
 
-def bench_rows(bench, name):
-    ran = bench.run([bench.build / "kprof", "bench", name, "-f", "json"])
+def bench_rows(bench, name, *words):
+    """The results of kprof bench; without PyTorch none with --against."""
+    ran = bench.run([bench.build / "kprof", "bench", name, *words, "-f", "json"], status=None)
+    said = ran.stderr.decode("utf-8", "replace").strip()
+    if ran.status and "PyTorch" in said:
+        raise Skip(said.splitlines()[-1])
+    require(ran.status == 0, f"kprof bench {name} ended with {ran.status}: {said} ({ran.log}.err)")
     return json.loads(ran.stdout)["results"]
 
 
@@ -100,24 +102,22 @@ def sanitized(tool):
     return check
 
 
-def against_torch(bench):
-    """kprof bench against PyTorch's eager and compiled operators at the same shapes, cold and in graphs."""
-    ran = bench.run([sys.executable, HERE / "torch_kernels.py"], status=None)
-    if ran.status == 77:
-        raise Skip("no PyTorch that sees a GPU")
-    require(ran.status == 0, f"torch_kernels.py ended with {ran.status}: {ran.log}.err")
-    theirs = json.loads(ran.stdout)
+def judge_ratios(rows):
+    """The best of the others at each shape, in words; raises Failure where it is faster."""
     words, slower = [], []
-    for name in theirs:
-        rows = {f"{row['rows']}x{row['columns']}": row for row in bench_rows(bench, name)}
-        for shape, times in theirs[name].items():
-            how, best = min(times.items(), key=lambda item: item[1])
-            ratio = best / rows[shape]["cold"]["median_us"]
-            words.append(f"{name} {shape} {ratio:.2f} × {how}")
-            if ratio < 0.98:
-                slower.append(words[-1])
-    require(not slower, f"slower: {'; '.join(slower)} (all: {'; '.join(words)})")
+    for row in rows:
+        best = min(row["against"]["references"], key=lambda other: other["cold"]["median_us"])
+        words.append(f"{row['shape']} {best['cold_ratio']['median']:.2f} × {best['name']}")
+        if best["cold_ratio"]["median"] < 0.98:
+            slower.append(words[-1])
+    require(words and not slower, f"slower: {'; '.join(slower)} (all: {'; '.join(words)})")
     return "; ".join(words)
+
+
+def against_torch(name):
+    def check(bench):
+        return judge_ratios(bench_rows(bench, name, "--against", "torch,compile"))
+    return check
 
 
 CHECKS = [
@@ -126,5 +126,6 @@ CHECKS = [
       for tool in ("memcheck", "racecheck", "initcheck", "synccheck")],
     *[Check(f"kernels-{name}", 120, speed(name), f"kprof bench {name}: checked, then its targets")
       for name in OPERATORS],
-    Check("kernels-torch", 300, against_torch, "norms, gates and softmax not slower than PyTorch's"),
+    *[Check(f"kernels-torch-{name}", 180, against_torch(name), f"{name} not slower than PyTorch's")
+      for name in OPERATORS if name != "rope"],
 ]

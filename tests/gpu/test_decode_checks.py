@@ -7,54 +7,56 @@ from decode_checks import judge, wanted_of_attention, wanted_of_linear
 from runner import Failure
 
 
-def row(shape, size, us, other_us, **changes):
-    times = {name: {"median_us": value, "least_us": value, "most_us": value}
-             for name, value in (("ours", us), ("chain", us), ("cublas", other_us))}
-    return {"shape": shape, "bytes": size, "error": 1e-3, "library_error": 1e-3, "is_right": True,
-            "same_bits": True, "times": times, **changes}
+def row(shape, size, pct, ratio, ceiling_gbps=4000, **changes):
+    us = size / ceiling_gbps / 1e3 / pct * 100
+    return {"shape": shape, "bytes": size, "cold": {"median_us": us}, "of_ceiling_pct": pct,
+            "chain_of_ceiling_pct": pct, "ceiling_gbps": ceiling_gbps, "narrow_dtype": "bf16",
+            "against": {"ours_error": 1e-3, "references": [
+                {"name": "other", "cold": {"median_us": us * ratio},
+                 "cold_ratio": {"median": ratio}, "error": 1e-3}]}, **changes}
+
+
+def linear(shape, size, pct, ratio, **changes):
+    tokens, outputs, inputs = map(int, shape.split("x"))
+    return row(shape, size, pct, ratio, tokens=tokens, outputs=outputs, inputs=inputs, **changes)
 
 
 class Judge(unittest.TestCase):
-    def linear(self, *rows, late=()):
-        return judge({"rows": list(rows), "not_measured": list(late)}, 4000, wanted_of_linear)
+    def refused(self, says, *rows, wanted=wanted_of_linear):
+        with self.assertRaisesRegex(Failure, says):
+            judge(rows, wanted)
 
     def test_targets_reached(self):
-        words = self.linear(row([1, 28672, 8192, "bf16"], 470e6, 122, 130),
-                            row([1, 14336, 4096, "bf16"], 117e6, 32, 42),
-                            row([8, 4096, 4096, "bf16"], 33.6e6, 11, 11))
-        self.assertIn("1x28672x8192xbf16 122.00 µs 96 % (chain 96 %) 1.07 × cublas", words)
+        words = judge([linear("1x28672x8192", 470e6, 96, 1.07),
+                       linear("1x14336x4096", 117e6, 91, 1.31),
+                       linear("8x4096x4096", 33.6e6, 76, 0.99)], wanted_of_linear)
+        self.assertIn("1x28672x8192 122.40 µs 96 % (chain 96 %) 1.07 × other", words)
 
     def test_share_missed(self):
-        with self.assertRaisesRegex(Failure, r"94\.0 % of reading, not 95"):
-            self.linear(row([1, 28672, 8192, "bf16"], 470e6, 125, 130))
+        self.refused(r"94\.0 % of reading, not 95", linear("1x28672x8192", 470e6, 94, 1.1))
+        self.refused(r"79\.0 % in a chain, not 80", linear("1x4096x4096", 33.6e6, 79, 1.1))
 
     def test_ratio_missed(self):
-        with self.assertRaisesRegex(Failure, r"1\.25 × cublas, not 1\.3"):
-            self.linear(row([1, 14336, 4096, "bf16"], 117e6, 32, 40))
+        self.refused(r"1\.25 × other, not 1\.3", linear("1x14336x4096", 117e6, 95, 1.25))
+        self.refused(r"0\.97 × other, not 0\.98", linear("2x14336x4096", 117e6, 95, 0.97))
 
-    def test_wrong_or_unsteady(self):
-        good = ([8, 4096, 4096, "bf16"], 33.6e6, 11, 11)
-        with self.assertRaisesRegex(Failure, "other bits"):
-            self.linear(row(*good, same_bits=False))
-        with self.assertRaisesRegex(Failure, "error 1.00e-03"):
-            self.linear(row(*good, is_right=False))
+    def test_error(self):
+        bad = linear("8x4096x4096", 33.6e6, 80, 1.1)
+        bad["against"]["ours_error"] = 2.1e-3
+        self.refused("error 2.10e-03, another's 1.00e-03", bad)
 
     def test_nothing_measured(self):
-        with self.assertRaises(Failure):
-            self.linear()
-        with self.assertRaisesRegex(Failure, "not measured"):
-            self.linear(row([8, 4096, 4096, "bf16"], 33.6e6, 11, 11), late=[[1, 2, 3, "bf16"]])
+        self.refused("all")
 
     def test_attention_ratio_by_what_the_other_reaches(self):
-        shape = [32, 32, 8, 4096, 128, 0, False, "bf16"]
-        fast = row(shape, 537e6, 139, 140)
-        judge({"rows": [fast], "not_measured": []}, 4000, wanted_of_attention)
-        slow = row(shape, 537e6, 139, 145, bytes=400e6)
-        with self.assertRaisesRegex(Failure, r"1\.04 × cublas, not 1\.05"):
-            judge({"rows": [slow], "not_measured": []}, 2880, lambda r: (
-                None, None, wanted_of_attention({**r, "times": {
-                    "ours": {"median_us": 1, "read_pct": 95},
-                    "cublas": {"median_us": 1, "read_pct": 89}}})[2]))
+        judge([row("a", 537e6, 96, 1.01, batch=32)], wanted_of_attention)
+        self.refused(r"1\.04 × other, not 1\.05", row("a", 190e6, 92, 1.04, batch=32),
+                     wanted=wanted_of_attention)
+        self.refused(r"1\.20 × other, not 1\.3", row("a", 134e6, 92, 1.2, batch=1),
+                     wanted=wanted_of_attention)
+        alone = row("a", 190e6, 50, 1, batch=32)
+        alone["against"]["references"] = []
+        judge([alone], wanted_of_attention)
 
 
 if __name__ == "__main__":

@@ -38,6 +38,17 @@ class Targets(unittest.TestCase):
         with self.assertRaisesRegex(Failure, "hot 2.00 µs, not 1.9"):
             kernel_checks.judge([row(rows=8, hot=2.0, chain=1.4)])
 
+    def test_ratios(self):
+        def against(*ratios):
+            return {"shape": "8x4096", "against": {"references": [
+                {"name": name, "cold": {"median_us": 10 * ratio}, "cold_ratio": {"median": ratio}}
+                for name, ratio in zip(("eager", "compile"), ratios)]}}
+        self.assertEqual(kernel_checks.judge_ratios([against(2.0, 1.0)]), "8x4096 1.00 × compile")
+        with self.assertRaisesRegex(Failure, "slower: 8x4096 0.97 × eager"):
+            kernel_checks.judge_ratios([against(0.97, 1.0)])
+        with self.assertRaises(Failure):
+            kernel_checks.judge_ratios([])
+
 
 if __name__ == "__main__":
     unittest.main()

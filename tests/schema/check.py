@@ -1,4 +1,4 @@
-"""Whether kprof's documents are what docs/schema says: check.py report|plan|diff|keys KPROF SEEDS
+"""Whether kprof's documents are what docs/schema says: check.py report|plan|diff|bench|keys KPROF SEEDS
 
 Every report (and plan) of every recorded trace, and of made-up ones that fill each field, in JSON
 and YAML, with all options that change a document, is validated. The schemas allow no key that they
@@ -25,7 +25,8 @@ except ImportError as error:
     sys.exit(77)
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-PAGES = {"report": "docs/report-yaml.md", "plan": "docs/plan.md", "diff": "docs/diff.md"}
+PAGES = {"report": "docs/report-yaml.md", "plan": "docs/plan.md", "diff": "docs/diff.md",
+         "bench": "docs/kernels.md"}
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 # All that changes a report: sets that together name every option of «kprof report» but --output,
@@ -161,6 +162,38 @@ def check_documents(kind, kprof, seeds):
     return not complaints and count > 0
 
 
+# Each form of a shape, and references.
+BENCHES = [("softmax", "--shape", "3x64", "--against", "torch"),
+           ("linear_skinny", "--shape", "1x8x64,int8"),
+           ("attention_decode", "--shape", "2x2x1x32x64,page=16,varied", "--against", "torch")]
+
+
+def check_bench(kprof):
+    """kprof bench on the fake GPU; without device code there is nothing to check."""
+    fakes = os.path.join(SOURCE, "tests", "fake_gpu")
+    environment = {**os.environ, "XDG_CACHE_HOME": "/nonexistent", "KP_STUB": "good",
+                   "KPROF_PYTHON": os.path.join(fakes, "references_python"), "PYTHON": sys.executable,
+                   "LD_LIBRARY_PATH": os.path.join(os.path.dirname(kprof), "tests/fake_gpu/cuda")}
+    validator, good = jsonschema.Draft202012Validator(schema_of("bench")), True
+    for words in BENCHES:
+        both = []
+        for form in ("json", "yaml"):
+            run = subprocess.run([kprof, "bench", *words, "--format", form], capture_output=True,
+                                 env=environment, timeout=60, check=False)
+            if b"without nvcc" in run.stderr:
+                print("SKIP: built without nvcc")
+                sys.exit(77)
+            text = run.stdout.decode()
+            both.append(json.loads(text) if form == "json" else yaml.load(text, Loader=LOADER))
+        problems = [explain("bench", validator.schema, leaf)
+                    for error in validator.iter_errors(both[0]) for leaf in leaves(error)]
+        problems += ["YAML and JSON differ"] * (both[0] != both[1])
+        for line in problems:
+            print(f"FAIL: {line} [{' '.join(words)}]")
+        good = good and not problems
+    return good
+
+
 def keys_of(part):
     """All keys that a schema names."""
     if isinstance(part, dict):
@@ -190,7 +223,8 @@ def check_keys():
 
 def main():
     kind = sys.argv[1]
-    good = check_keys() if kind == "keys" else check_documents(kind, sys.argv[2], sys.argv[3])
+    good = check_keys() if kind == "keys" else check_bench(sys.argv[2]) if kind == "bench" else \
+        check_documents(kind, sys.argv[2], sys.argv[3])
     sys.exit(0 if good else 1)
 
 

@@ -1,0 +1,34 @@
+/* linear_skinny and attention_decode for the table of bench_operators.c; see bench_operators.h. */
+#ifndef KP_PROFILER_BENCH_DECODE_H
+#define KP_PROFILER_BENCH_DECODE_H
+
+#include "profiler/bench_operators.h"
+
+/* X(name): each has these functions. */
+#define KP_BENCH_DECODE(X) X(linear) X(attention)
+
+#define KP_BENCH_DECODE_DECLARE(name)                                                              \
+	extern const struct kp_bench_form kp_bench_##name##_form;                                  \
+	void kp_bench_##name##_layout(const struct kp_bench_shape *shape,                          \
+				      struct kp_bench_layout *out);                                \
+	enum kp_status kp_bench_##name##_plan(const struct kp_bench_call *call,                    \
+					      const struct kp_kernel_device *device,               \
+					      struct kp_kernel_plan *out);                         \
+	enum kp_status kp_bench_##name(const struct kp_kernels *kernels,                           \
+				       const struct kp_bench_call *call);                          \
+	void kp_bench_##name##_bounded(const struct kp_bench_call *call, double *expected,         \
+				       double *slack);                                             \
+	const char *kp_bench_##name##_trouble(const struct kp_bench_call *call);                   \
+	size_t kp_bench_##name##_workspace(const struct kp_bench_call *call,                       \
+					   const struct kp_kernel_device *device);
+KP_BENCH_DECODE(KP_BENCH_DECODE_DECLARE)
+#undef KP_BENCH_DECODE_DECLARE
+
+/* All of a row but its name, words and shapes. */
+#define KP_BENCH_DECODE_ROW(name)                                                                  \
+	.layout = kp_bench_##name##_layout, .plan = kp_bench_##name##_plan,                        \
+	.enqueue = kp_bench_##name, .form = &kp_bench_##name##_form,                               \
+	.bounded = kp_bench_##name##_bounded, .trouble = kp_bench_##name##_trouble,                \
+	.workspace = kp_bench_##name##_workspace
+
+#endif
