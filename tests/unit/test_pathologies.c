@@ -331,8 +331,8 @@ static void test_pathologies_skinny_gemm(void **state)
 	judge("skinny gemm", &pattern, KP_FINDING_SKINNY_GEMM, 488e3 * (1 - 1100 / 4224.0));
 }
 
-/* The host waits for 256 KiB, reads them, and launches again; then while kernels run, but the copies
- * stay in their stream. */
+/* The host waits for 256 KiB, reads them, and launches again; then while kernels run, but the
+ * copies stay in their stream. */
 static void test_pathologies_synchronous_copies(void **state)
 {
 	static const struct step steps[] = {
