@@ -10,6 +10,10 @@
 
 /* Less idle time than this tells nothing about the background. */
 #define IDLE_SAMPLES_MIN 20
+/* Of idle samples: so many are looked at, and this part of them, the quietest, is the background.
+ */
+#define IDLE_LOOKED_AT 4096
+#define IDLE_PART 0.9
 
 /*
  * The effort of a solution grows with the square of the classes in each sample: squares that are
@@ -23,20 +27,35 @@ static bool is_idle(const struct kp_attribution *attribution, size_t sample)
 	return attribution->idle[sample / 8] >> (sample % 8) & 1;
 }
 
+static int by_rate(const void *left, const void *right)
+{
+	double a = *(const double *)left, b = *(const double *)right;
+
+	return (a > b) - (a < b);
+}
+
+/* Bursts of what nobody launched, such as the clearing of memory that was just allocated, are no
+ * background: the rates that are higher than most are left out. */
 double kp_attribution_background(const struct kp_attribution *attribution, const float *values)
 {
 	const struct kp_attribution_input *input = &attribution->input;
-	double sum = 0, length_ns = 0;
-	size_t count = 0;
+	double rates[IDLE_LOOKED_AT], sum = 0;
+	size_t idle = 0, count = 0, seen = 0;
 
+	for (size_t i = 0; i < input->sample_count; i++)
+		idle += is_idle(attribution, i);
+	size_t step = idle / IDLE_LOOKED_AT + 1;
 	for (size_t i = 0; i < input->sample_count; i++) {
-		if (!is_idle(attribution, i))
-			continue;
-		sum += (double)values[i];
-		length_ns += input->length_ns[i];
-		count++;
+		if (is_idle(attribution, i) && seen++ % step == 0)
+			rates[count++] = (double)values[i] / input->length_ns[i];
 	}
-	return count >= IDLE_SAMPLES_MIN ? sum / length_ns : 0;
+	if (idle < IDLE_SAMPLES_MIN)
+		return 0;
+	qsort(rates, count, sizeof(*rates), by_rate);
+	count = (size_t)((double)count * IDLE_PART);
+	for (size_t i = 0; i < count; i++)
+		sum += rates[i];
+	return count ? sum / (double)count : 0;
 }
 
 /* Solves for fewer samples where many have many classes: no file may keep a reader for hours. */
@@ -87,24 +106,24 @@ static enum kp_status walk_once(struct kp_attribution *attribution)
 }
 
 /* Replaces times where launches slow each other down. */
-static enum kp_status pace(struct kp_attribution *attribution, double slow)
+static enum kp_status pace(struct kp_attribution *attribution, const struct kp_way *way)
 {
 	struct kp_attribution_input *input = &attribution->input, *paced = &attribution->paced;
 	struct kp_beside *beside = &attribution->beside;
 	enum kp_status status = KP_OK;
 
-	if (slow > 0) {
-		status = kp_beside_init(beside, input, slow);
+	if (way->slow > 0) {
+		status = kp_beside_init(beside, input, way);
 		input->launches = beside->launches;
 		input->begin_ns = beside->begin_ns;
 	}
 	*paced = *input;
-	if (slow > 0)
+	if (way->slow > 0)
 		paced->length_ns = beside->width_ns;
 	return status;
 }
 
-static enum kp_status create_way(const struct kp_attribution_input *input, double slow,
+static enum kp_status create_way(const struct kp_attribution_input *input, const struct kp_way *way,
 				 struct kp_attribution **out)
 {
 	struct kp_attribution *attribution = calloc(1, sizeof(*attribution));
@@ -117,7 +136,7 @@ static enum kp_status create_way(const struct kp_attribution_input *input, doubl
 	attribution->way_count = 1;
 	attribution->idle = calloc(input->sample_count / 8 + 1, 1);
 	if (attribution->idle)
-		status = pace(attribution, slow);
+		status = pace(attribution, way);
 	if (status == KP_OK)
 		status = kp_attribution_classify(attribution);
 	if (status == KP_OK)
@@ -136,13 +155,15 @@ static enum kp_status create_way(const struct kp_attribution_input *input, doubl
 enum kp_status kp_attribution_create(const struct kp_attribution_input *input,
 				     struct kp_attribution **out)
 {
-	/* Two thirds of the pace beside one other, and half of it: a GPU that is divided. */
-	static const double slows[KP_WAYS - 1] = {0.5, 1};
-	enum kp_status status = create_way(input, 0, out);
+	/* As if alone; two thirds of the pace beside one other; half of it: a GPU that is divided,
+	 * all the time or, where one follows the other, as long as both go half of that way. */
+	static const struct kp_way ways[KP_WAYS] = {
+		{0, false}, {0.5, false}, {1, false}, {1, true}};
+	enum kp_status status = create_way(input, &ways[0], out);
 	bool beside = status == KP_OK && kp_beside_matters(input);
 
 	for (size_t i = 0; beside && i < KP_WAYS - 1 && status == KP_OK; i++) {
-		status = create_way(input, slows[i], &(*out)->ways[i]);
+		status = create_way(input, &ways[i + 1], &(*out)->ways[i]);
 		(*out)->way_count += status == KP_OK;
 	}
 	if (status != KP_OK) {

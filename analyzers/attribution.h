@@ -20,8 +20,9 @@
  * window, since rates there differ, and samples of a launch's middle say nothing of its edges.
  *
  * Launches that run side by side slow each other down. The model is solved for several assumptions
- * of how much: as if they did not, or as if each lost a third or half of its pace by one other. The
- * one that leaves least over is told, and what the others make of it is an error.
+ * of how much: as if they did not, or as if each lost a third or half of its pace by one other, or
+ * as if one that begins before another ends had nothing until half of that time is over. The one
+ * that leaves least over is told, and what the others make of it is an error.
  *
  * Samples that lie wholly inside one launch with nothing beside it are that launch's, whatever the
  * model says: launches longer than a few samples are measured, not estimated.
@@ -32,7 +33,7 @@
  * What no sample can tell apart, or what comes out too vague, is `unknown`.
  *
  * Pure, single-threaded, deterministic. Memory: some megabytes besides the input, and
- * where launches run side by side, three times the input.
+ * where launches run side by side, four times the input.
  */
 #ifndef KP_ANALYZERS_ATTRIBUTION_H
 #define KP_ANALYZERS_ATTRIBUTION_H

@@ -1,5 +1,6 @@
 /* Launches side by side; see attribution_parts.h. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyzers/attribution_parts.h"
 
@@ -100,8 +101,44 @@ static uint64_t first_ns(const struct kp_attribution_input *input)
 	return launch_ns < sample_ns ? launch_ns : sample_ns;
 }
 
-enum kp_status kp_beside_init(struct kp_beside *beside, const struct kp_attribution_input *input,
-			      double slow)
+/* Of two that overlap, the first one's end and the other's start are in the middle of that. */
+static void meet(struct kp_attribution_launch *first, struct kp_attribution_launch *other)
+{
+	uint64_t middle_ns = other->start_ns + (first->end_ns - other->start_ns) / 2;
+
+	first->end_ns = middle_ns;
+	other->start_ns = middle_ns;
+}
+
+/* Launches that hand the GPU over; those that run while a longer one does stay as they are. NULL:
+ * no memory. */
+static struct kp_attribution_launch *handed_over(const struct kp_attribution_input *input)
+{
+	size_t count = input->launch_count, last = 0;
+	struct kp_attribution_launch *launches = malloc((count + 1) * sizeof(*launches));
+
+	if (!launches)
+		return NULL;
+	memcpy(launches, input->launches, count * sizeof(*launches));
+	for (size_t i = 1; i < count; i++) {
+		if (launches[i].end_ns <= launches[last].end_ns)
+			continue;
+		if (launches[i].start_ns < launches[last].end_ns)
+			meet(&launches[last], &launches[i]);
+		last = i;
+	}
+	/* In order of their starts, and no end before a start. */
+	for (size_t i = 1; i < count; i++) {
+		if (launches[i].start_ns < launches[i - 1].start_ns)
+			launches[i].start_ns = launches[i - 1].start_ns;
+		if (launches[i].end_ns < launches[i].start_ns)
+			launches[i].end_ns = launches[i].start_ns;
+	}
+	return launches;
+}
+
+static enum kp_status init(struct kp_beside *beside, const struct kp_attribution_input *input,
+			   double slow)
 {
 	size_t launches = input->launch_count, samples = input->sample_count;
 	struct ending *endings = endings_of(input);
@@ -115,6 +152,21 @@ enum kp_status kp_beside_init(struct kp_beside *beside, const struct kp_attribut
 		walk_all(&walk);
 	free(endings);
 	return made ? KP_OK : KP_NO_MEMORY;
+}
+
+enum kp_status kp_beside_init(struct kp_beside *beside, const struct kp_attribution_input *input,
+			      const struct kp_way *way)
+{
+	struct kp_attribution_input other = *input;
+	struct kp_attribution_launch *launches;
+	enum kp_status status;
+
+	if (!way->hand_over)
+		return init(beside, input, way->slow);
+	other.launches = launches = handed_over(input);
+	status = launches ? init(beside, &other, way->slow) : KP_NO_MEMORY;
+	free(launches);
+	return status;
 }
 
 void kp_beside_fini(struct kp_beside *beside)

@@ -5,7 +5,8 @@
  * One pass over the stretches gives the normal equations of everything at once: of the classes' x,
  * and of each class's two edges (in units of x). A grid over lag and lead common to all comes
  * first, then steps of the common ones, then of those of each class that counts much, held near the
- * common ones by a prior. Priors are on times, never on what is counted.
+ * common ones by a prior; and once more, held near what turned out to be usual among short
+ * launches, which large ones hide. Priors are on times, never on what is counted.
  */
 #include "analyzers/attribution_parts.h"
 
@@ -27,7 +28,7 @@
 #define CLASS_STEPS 6
 #define STEP_MAX_NS 400.0
 /* A class has edges of its own from this part of all that is counted on. */
-#define CLASS_PART 0.005
+#define CLASS_PART 0.001
 /*
  * Edges of single launches scatter, those of a class less so: a class's are taken to be off by this
  * part of what would explain the whole residual, and by no more than OFF_MAX_NS.
@@ -453,6 +454,23 @@ static enum kp_status step_classes(struct finding *finding, struct kp_window_edg
 	return pass(finding, residual);
 }
 
+/* Classes without edges of their own get the usual ones, and the others are held near those. */
+static enum kp_status step_again(struct finding *finding, double *residual)
+{
+	int group_of[KP_EDGED_MAX] = {0};
+	struct kp_window_edges usual;
+
+	group_classes(finding, group_of);
+	if (!kp_edges_usual(finding->attribution->times, finding->edges, group_of, finding->edged,
+			    &usual))
+		return KP_OK;
+	for (size_t i = 0; i <= finding->attribution->kept; i++) {
+		if (i >= finding->edged || group_of[i] < 0)
+			finding->edges[i] = usual;
+	}
+	return step_classes(finding, usual, residual);
+}
+
 /* See struct kp_edges_found. */
 static enum kp_status find_moves(struct finding *finding, double residual, double *moves)
 {
@@ -521,6 +539,8 @@ enum kp_status kp_edges_find(struct kp_attribution *attribution, const float *va
 		status = step_common(&finding, &out->common);
 	if (status == KP_OK)
 		status = step_classes(&finding, out->common, &residual);
+	if (status == KP_OK)
+		status = step_again(&finding, &residual);
 	if (status == KP_OK)
 		status = find_moves(&finding, residual, out->moves);
 	free(finding.matrix);

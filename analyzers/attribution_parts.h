@@ -22,7 +22,11 @@
 #define KP_STRETCH_SAMPLES 2500
 
 /* Ways in which launches that run side by side may slow each other down. */
-#define KP_WAYS 3
+#define KP_WAYS 4
+struct kp_way {
+	double slow;    /* the loss of pace by each other launch, see below */
+	bool hand_over; /* one that begins before another ends takes over in the middle of that */
+};
 
 /*
  * Launches that run side by side count more slowly than they would alone, all alike: with `slow` as
@@ -77,6 +81,13 @@ double kp_attribution_background(const struct kp_attribution *attribution, const
 enum kp_status kp_edges_find(struct kp_attribution *attribution, const float *values,
 			     double background, struct kp_edges_found *out);
 void kp_edges_fini(struct kp_edges_found *found);
+/*
+ * attribution_usual.c: the median edges of those of the first `edged` classes that have their own
+ * (group_of is not negative) and launches shorter than a sample, since what longer ones count
+ * changes within their window and moves their edges, too. False: they are too few to say.
+ */
+bool kp_edges_usual(const struct kp_class_times *times, const struct kp_window_edges *edges,
+		    const int *group_of, size_t edged, struct kp_window_edges *out);
 
 /*
  * attribution_pieces.c, of a class with pieces in the columns `class`, `more`, `more` + 1 and so
@@ -92,7 +103,7 @@ double kp_pieces_unlike(const struct kp_class_times *times, size_t class, size_t
 bool kp_beside_matters(const struct kp_attribution_input *input);
 /* To be released in any case. Errors: KP_NO_MEMORY. */
 enum kp_status kp_beside_init(struct kp_beside *beside, const struct kp_attribution_input *input,
-			      double slow);
+			      const struct kp_way *way);
 void kp_beside_fini(struct kp_beside *beside);
 
 /* attribution_classes.c: fills all but `rows` and the stretches. Errors: KP_NO_MEMORY. */

@@ -135,7 +135,8 @@ static void second_pass(struct solving *solving)
 		for (size_t i = 0; i < count; i++)
 			model += solving->x[terms[i].column] * terms[i].value;
 		totals->sampled += (double)solving->values[row->sample];
-		totals->background += solving->background * row->length_ns;
+		totals->background += row->idle ? (double)solving->values[row->sample]
+						: solving->background * row->length_ns;
 		totals->attributed += row->alone ? value : model;
 		tally(solving, row, value);
 		if (!is_solved_for(attribution, row))

@@ -23,6 +23,8 @@
 /* How long the program waits for the start of sampling, and for its end. */
 #define START_LIMIT_MS 3000
 #define STOP_LIMIT_MS 2000
+/* How often samples are drained at least where records are not always on. */
+#define WINDOW_DRAIN_MS 100
 /* So many samples make a chunk before all have to be written. */
 #define CHUNK_SAMPLES 8192
 
@@ -44,9 +46,11 @@ struct gpu {
 	struct kp_ring ring;
 	bool gap;               /* thread: samples were lost or left out on the way to the ring */
 	bool unwanted;          /* thread: nothing was recorded since the drain before */
+	bool windowed;          /* thread: recording has been off */
 	unsigned recording;     /* thread: kp_windows_recording at the drain before */
 	uint64_t unwritten;     /* thread: they found no room */
-	uint64_t cpu_ns;        /* thread: of its own, so far */
+	uint64_t cpu_begin_ns;  /* thread: CPU time of its own, when the session was open */
+	uint64_t cpu_ns;        /* thread: the same since then */
 	uint64_t start_cost_ns; /* the program's first waiting thread */
 	_Atomic uint64_t stop_cost_ns;
 	/* Worker: what is in the trace, and the session's number there. */
@@ -163,7 +167,20 @@ static void look_at_windows(struct gpu *gpu)
 
 	gpu->unwanted =
 		recording == gpu->recording && (recording & KP_RECORDING_MASK) == KP_RECORDING_OFF;
+	gpu->session.timed_only = gpu->unwanted;
+	gpu->windowed |=
+		recording != gpu->recording || (recording & KP_RECORDING_MASK) != KP_RECORDING_ON;
 	gpu->recording = recording;
+}
+
+/* Samples begin and end to be wanted with a drain: in windows it comes more often, as docs tell. */
+static uint64_t period_of(const struct gpu *gpu)
+{
+	unsigned drain_ms = counters.settings.drain_ms;
+
+	if (gpu->windowed && drain_ms > WINDOW_DRAIN_MS)
+		drain_ms = WINDOW_DRAIN_MS;
+	return drain_ms * 1000000ULL;
 }
 
 /*
@@ -189,7 +206,7 @@ static bool drain(struct gpu *gpu)
 
 	look_at_windows(gpu);
 	going = kp_pm_session_drain(&gpu->session, take, gpu);
-	gpu->cpu_ns = cpu_now();
+	gpu->cpu_ns = cpu_now() - gpu->cpu_begin_ns;
 	return going;
 }
 
@@ -197,13 +214,12 @@ static void end_sampling(struct gpu *gpu)
 {
 	look_at_windows(gpu);
 	kp_pm_session_stop(&gpu->session, take, gpu);
-	gpu->cpu_ns = cpu_now();
+	gpu->cpu_ns = cpu_now() - gpu->cpu_begin_ns;
 }
 
 /* Does what is wanted until the end is; false where CUPTI refuses. */
 static bool run_session(struct gpu *gpu)
 {
-	const uint64_t period_ns = counters.settings.drain_ms * 1000000ULL;
 	bool running = false;
 
 	for (;;) {
@@ -225,7 +241,8 @@ static bool run_session(struct gpu *gpu)
 		if (wish == WISH_END)
 			return true;
 		answer(gpu, asked, running ? RUNNING : RESTING);
-		kp_futex_wait(&gpu->changes, seen, running ? now_ns + period_ns : KP_TIME_MAX_NS);
+		kp_futex_wait(&gpu->changes, seen,
+			      running ? now_ns + period_of(gpu) : KP_TIME_MAX_NS);
 	}
 }
 
@@ -238,6 +255,7 @@ static void *sample(void *context)
 		give_up(gpu);
 		return NULL;
 	}
+	gpu->cpu_begin_ns = cpu_now();
 	if (!run_session(gpu) && gpu->session.left_out == 0)
 		atomic_store(&gpu->absent, true);
 	kp_pm_session_close(&gpu->session);

@@ -16,12 +16,21 @@ static const struct {
 #undef ROW
 };
 #define SET_COUNT (sizeof(sets) / sizeof(sets[0]))
+/* Drained after so many samples at least: the hardware's buffer holds some 19,000. */
+#define DRAIN_SAMPLES 4000
 
 static enum kp_counter_mode mode_of(const char *text)
 {
 	if (text && strcmp(text, "on") == 0)
 		return KP_COUNTERS_ON;
 	return text && strcmp(text, "auto") == 0 ? KP_COUNTERS_AUTO : KP_COUNTERS_OFF;
+}
+
+static unsigned drain_of(unsigned drain_ms, uint64_t interval_ns)
+{
+	uint64_t most_ms = DRAIN_SAMPLES * interval_ns / 1000000;
+
+	return most_ms < drain_ms ? (unsigned)most_ms : drain_ms;
 }
 
 void kp_counters_settings_read(struct kp_counters_settings *out)
@@ -40,5 +49,5 @@ void kp_counters_settings_read(struct kp_counters_settings *out)
 		out->interval_ns = sets[out->set].default_us * 1000;
 	if (out->interval_ns < sets[out->set].least_us * 1000)
 		out->interval_ns = sets[out->set].least_us * 1000;
-	out->drain_ms = sets[out->set].drain_ms;
+	out->drain_ms = drain_of(sets[out->set].drain_ms, out->interval_ns);
 }

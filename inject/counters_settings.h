@@ -11,7 +11,7 @@ struct kp_counters_settings {
 	enum kp_counter_mode mode; /* KPROF_COUNTERS: auto, on; else off */
 	enum kp_counter_set set;   /* KPROF_COUNTER_SET */
 	size_t metrics;            /* of the set, see KP_COUNTER_SETS */
-	unsigned drain_ms;         /* likewise */
+	unsigned drain_ms;         /* likewise; less at short intervals */
 	uint64_t interval_ns; /* KPROF_COUNTER_INTERVAL_NS, or the set's; never below the least */
 };
 

@@ -7,11 +7,11 @@
 
 /*
  * Room of the image, in samples. When it is full, CUPTI drops what it has read from the hardware
- * and found no room for: so it has room for four drains, and is cleared when half of it is used,
- * which loses nothing. Clearing takes half a microsecond for each sample that there is room for.
- * Within limits: a sample takes 3 to 30 kB.
+ * and found no room for: so it has room for two drains, and for a while in which the thread may not
+ * run. Within limits: a sample takes 3 to 30 kB.
  */
-#define DRAINS_PER_IMAGE 4
+#define DRAINS_PER_IMAGE 2
+#define ROOM_MS 400
 #define LEAST_ROOM 512
 #define MOST_ROOM 32768
 /* Of raw records in the hardware's own buffer, some 3.4 kB a sample of memory: two drains of the
@@ -138,26 +138,16 @@ static bool make_config(struct kp_pm_session *session, char reason[KP_PM_REASON_
 	return false;
 }
 
-/* Makes the image empty. Returns CUPTI's result. */
-static int clear_image(struct kp_pm_session *session)
-{
-	struct kp_pm_data_initialize initialize = {
-		.object = session->object, .bytes = session->image_bytes, .image = session->image};
-
-	session->taken = 0;
-	return kp_pm_PmSamplingCounterDataImageInitialize(session->pm, &initialize);
-}
-
 static bool make_image(struct kp_pm_session *session, char reason[KP_PM_REASON_BYTES])
 {
-	struct kp_pm_data_size size = {
-		.object = session->object, .names = session->names, .count = session->metrics};
+	int result = kp_pm_image_open(&session->image, session->pm, session->object, session->names,
+				      session->metrics, session->room);
 
-	size.samples = session->room;
-	STEP(PmSamplingGetCounterDataSize, &size);
-	session->image_bytes = size.bytes;
-	session->image = calloc(1, size.bytes + 1);
-	return session->image ? true : no_memory(reason);
+	if (result == KP_PM_NO_MEMORY)
+		return no_memory(reason);
+	if (result != 0)
+		explain(session, "cuptiPmSamplingGetCounterDataSize", result, reason);
+	return result == 0;
 }
 
 static bool enable(struct kp_pm_session *session, char reason[KP_PM_REASON_BYTES])
@@ -181,7 +171,8 @@ static bool enable(struct kp_pm_session *session, char reason[KP_PM_REASON_BYTES
 static uint32_t room_for(const struct kp_pm_request *request)
 {
 	uint64_t interval_ns = request->interval_ns ? request->interval_ns : 1;
-	uint64_t room = DRAINS_PER_IMAGE * request->drain_ms * 1000000ULL / interval_ns;
+	uint64_t drains_ms = DRAINS_PER_IMAGE * request->drain_ms;
+	uint64_t room = (drains_ms > ROOM_MS ? drains_ms : ROOM_MS) * 1000000ULL / interval_ns;
 
 	if (room < LEAST_ROOM)
 		return LEAST_ROOM;
@@ -238,8 +229,9 @@ bool kp_pm_session_open(struct kp_pm_session *session, const struct kp_pm *pm,
 bool kp_pm_session_start(struct kp_pm_session *session, char reason[KP_PM_REASON_BYTES])
 {
 	struct kp_pm_object object = {.object = session->object};
-	int result = clear_image(session);
+	int result = kp_pm_image_begin(&session->image);
 
+	session->taken = 0;
 	if (result == 0)
 		result = kp_pm_PmSamplingStart(session->pm, &object);
 	if (result != 0) {
@@ -266,8 +258,8 @@ static bool evaluate(struct kp_pm_session *session, size_t number, struct kp_cou
 	double values[KP_METRIC_COUNT] = {0};
 	struct kp_pm_host_evaluate evaluate = {
 		.host = session->host,
-		.image = session->image,
-		.bytes = session->image_bytes,
+		.image = session->image.data,
+		.bytes = session->image.bytes,
 		.sample = number,
 		.names = session->names,
 		.count = session->metrics,
@@ -296,8 +288,8 @@ static bool follows(struct kp_pm_session *session, const struct kp_counter_sampl
 static void deliver(struct kp_pm_session *session, size_t number, kp_pm_take take, void *context)
 {
 	struct kp_pm_sample_info info = {.object = session->object,
-					 .image = session->image,
-					 .bytes = session->image_bytes,
+					 .image = session->image.data,
+					 .bytes = session->image.bytes,
 					 .sample = number};
 	struct kp_counter_sample sample = {0};
 	int result = kp_pm_PmSamplingCounterDataGetSampleInfo(session->pm, &info);
@@ -310,7 +302,8 @@ static void deliver(struct kp_pm_session *session, size_t number, kp_pm_take tak
 		session->last_end_ns = sample.end_ns;
 		return;
 	}
-	if (result != 0 || !follows(session, &sample) || !evaluate(session, number, &sample)) {
+	if (result != 0 || !follows(session, &sample) ||
+	    !(session->timed_only || evaluate(session, number, &sample))) {
 		session->invalid++;
 		session->gap = true;
 		return;
@@ -327,12 +320,27 @@ static void deliver(struct kp_pm_session *session, size_t number, kp_pm_take tak
 	take(context, &sample);
 }
 
+/*
+ * Empties the image once all samples in it are whole, and when it would not do any longer: what
+ * there is of the one that is not is lost then.
+ */
+static int clear(struct kp_pm_session *session, const struct kp_pm_data_info *info, bool full)
+{
+	bool whole = info->populated == info->completed;
+
+	if (!full && info->populated <= (whole ? 0 : session->room / 2))
+		return 0;
+	session->taken = 0;
+	return kp_pm_image_clear(&session->image, info->populated);
+}
+
 /* Decodes once; *more: there may be more to decode at once. Returns CUPTI's result. */
 static int decode(struct kp_pm_session *session, kp_pm_take take, void *context, bool *more)
 {
-	struct kp_pm_decode decode = {
-		.object = session->object, .image = session->image, .bytes = session->image_bytes};
-	struct kp_pm_data_info info = {.image = session->image, .bytes = session->image_bytes};
+	uint8_t *image = session->image.data;
+	size_t bytes = session->image.bytes;
+	struct kp_pm_decode decode = {.object = session->object, .image = image, .bytes = bytes};
+	struct kp_pm_data_info info = {.image = image, .bytes = bytes};
 	int result = kp_pm_PmSamplingDecodeData(session->pm, &decode);
 
 	*more = false;
@@ -346,7 +354,7 @@ static int decode(struct kp_pm_session *session, kp_pm_take take, void *context,
 		session->gap = true;
 		*more = true;
 	}
-	return *more || info.populated > session->room / 2 ? clear_image(session) : 0;
+	return clear(session, &info, *more);
 }
 
 static void halt(struct kp_pm_session *session)
@@ -405,8 +413,8 @@ void kp_pm_session_close(struct kp_pm_session *session)
 		kp_pm_PmSamplingDisable(session->pm, &object);
 	if (session->host)
 		kp_pm_ProfilerHostDeinitialize(session->pm, &host);
+	kp_pm_image_close(&session->image);
 	free(session->config);
-	free(session->image);
 	session->object = session->host = NULL;
-	session->config = session->image = NULL;
+	session->config = NULL;
 }

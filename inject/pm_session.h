@@ -11,6 +11,7 @@
 
 #include "inject/pm.h"
 #include "inject/pm_chips.h"
+#include "inject/pm_image.h"
 #include "trace/records.h"
 
 #define KP_PM_REASON_BYTES 320
@@ -20,7 +21,8 @@ struct kp_pm_request {
 	uint32_t device; /* CUDA ordinal */
 	size_t metrics;  /* of trace/metrics.h, from the first on, as far as the chip has them */
 	uint64_t interval_ns;
-	unsigned drain_ms; /* how often it will be drained, which costs CUPTI about a millisecond */
+	unsigned
+		drain_ms; /* how often it will be drained, which costs CUPTI a millisecond or two */
 };
 
 struct kp_pm_session {
@@ -34,11 +36,11 @@ struct kp_pm_session {
 	void *host, *object;
 	uint8_t *config;
 	size_t config_bytes;
-	uint8_t *image; /* decoded into */
-	size_t image_bytes;
-	uint32_t room; /* samples that the image can hold */
-	size_t taken;  /* samples of the image that were delivered */
+	struct kp_pm_image image; /* decoded into */
+	uint32_t room;            /* samples that the image can hold */
+	size_t taken;             /* samples of the image that were delivered */
 	bool started, first, gap;
+	bool timed_only; /* the caller's wish: samples need no values, which spares a third */
 	uint64_t last_end_ns;
 	/* Counts since it was opened. */
 	uint64_t samples, left_out, invalid, gaps, overflows;

@@ -29,7 +29,7 @@
  * the interval is: 300 µs a sample of all.
  */
 #define KP_COUNTER_SETS(X)                                                                         \
-	X(MEMORY, memory, 2, 200, 20, 100)                                                         \
+	X(MEMORY, memory, 2, 200, 20, 400)                                                         \
 	X(ALL, all, 5, 1000, 1000, 20)
 
 enum kp_counter_set {

@@ -133,7 +133,7 @@
 	F(14, U64, samples_unwritten)                                                              \
 	F(15, U64, gaps)          /* places where samples are missing between two others */        \
 	F(16, U64, overflows)     /* times that the hardware's buffer was full */                  \
-	F(17, U64, decode_cpu_ns) /* of the thread that decoded them */                            \
+	F(17, U64, decode_cpu_ns) /* of the thread that decoded them, once it was open */          \
 	F(18, U64, start_cost_ns) /* how long the program waited for the start */                  \
 	F(19, U64, stop_cost_ns)  /* and for the end */
 

@@ -160,6 +160,31 @@ static void drain_for(unsigned times, useconds_t pause_us)
 	}
 }
 
+/* Does something under a fault in a program of its own, and reads what it prints. */
+static void run_self(const char *fault, const char *what, char *out, size_t size)
+{
+	char command[256];
+	FILE *pipe;
+	size_t length;
+
+	snprintf(command, sizeof(command), "KP_FAKE=%s /proc/%d/exe %s", fault, (int)getpid(),
+		 what);
+	pipe = popen(command, "r");
+	assert_non_null(pipe);
+	length = fread(out, 1, size - 1, pipe);
+	out[length] = '\0';
+	pclose(pipe);
+}
+
+static int bind_all(void **state)
+{
+	(void)state;
+	return cuInit(0) == CUDA_SUCCESS && dlopen("libcupti.so.13", RTLD_NOW) &&
+			       kp_pm_bind(&pm, "libcupti.so.13")
+		       ? 0
+		       : -1;
+}
+
 /* Every sample but the first of the session, in order, without holes, with its own values. */
 static void test_pm_samples_are_exact(void **state)
 {
@@ -210,6 +235,74 @@ static void test_pm_full_image_is_a_gap(void **state)
 	assert_true(kp_fake_counted(KP_FAKE_pm_lost) > 100);
 }
 
+/* CUPTI empties the image once; from then on it is copied, and every sample is as it should be. */
+static void test_pm_image_is_emptied_by_copying(void **state)
+{
+	uint64_t emptied = kp_fake_counted(KP_FAKE_pm_emptied);
+
+	(void)state;
+	open_session(2, 100000);
+	drain_for(40, 5000);
+	close_session();
+	assert_int_equal(kp_fake_counted(KP_FAKE_pm_emptied) - emptied, 1);
+	assert_true(taken.count > 1600);
+	for (size_t i = 0; i < taken.count; i++)
+		assert_int_equal(taken.samples[i].values[1], (uint64_t)kp_fake_pm_value(i + 1, 1));
+}
+
+/* Samples that nobody wants are counted, and not evaluated. */
+static void test_pm_unwanted_samples_have_no_values(void **state)
+{
+	uint64_t evaluated;
+	size_t before;
+
+	(void)state;
+	open_session(2, 100000);
+	drain_for(1, 20000);
+	before = taken.count;
+	evaluated = kp_fake_counted(KP_FAKE_pm_evaluated);
+	session.timed_only = true;
+	drain_for(1, 20000);
+	assert_int_equal(kp_fake_counted(KP_FAKE_pm_evaluated), evaluated);
+	assert_true(taken.count > before);
+	assert_int_equal(taken.samples[before].values[0], 0);
+	session.timed_only = false;
+	before = taken.count;
+	drain_for(1, 20000);
+	close_session();
+	assert_int_equal(taken.samples[before].values[0],
+			 (uint64_t)kp_fake_pm_value(before + 1, 0));
+	assert_int_equal(taken.gaps, 0);
+}
+
+/* As under a fault where decoding changes what lies behind the samples; its own program. */
+static int drain_elsewhere(void)
+{
+	uint64_t emptied;
+
+	if (bind_all(NULL) != 0)
+		return 1;
+	open_session(2, 100000);
+	emptied = kp_fake_counted(KP_FAKE_pm_emptied);
+	drain_for(20, 5000);
+	printf("%d %d", (int)(kp_fake_counted(KP_FAKE_pm_emptied) - emptied),
+	       (int)kp_fake_counted(KP_FAKE_pm_violations));
+	close_session();
+	return 0;
+}
+
+static void test_pm_image_that_changes_elsewhere_is_emptied_by_cupti(void **state)
+{
+	char said[64];
+	int emptied, violations;
+
+	(void)state;
+	run_self("pm_elsewhere", "elsewhere", said, sizeof(said));
+	assert_int_equal(sscanf(said, "%d %d", &emptied, &violations), 2);
+	assert_true(emptied >= 19);
+	assert_int_equal(violations, 0);
+}
+
 static void test_pm_overflow_starts_anew(void **state)
 {
 	size_t before;
@@ -246,21 +339,6 @@ static void test_pm_stops_and_goes_on(void **state)
 	assert_int_equal(taken.samples[before].flags, KP_SAMPLE_AFTER_GAP);
 }
 
-/* Opens a session under a fault, in a program of its own, which prints the reason. */
-static void read_reason(const char *fault, char *out, size_t size)
-{
-	char command[256];
-	FILE *pipe;
-	size_t length;
-
-	snprintf(command, sizeof(command), "KP_FAKE=%s /proc/%d/exe refuse", fault, (int)getpid());
-	pipe = popen(command, "r");
-	assert_non_null(pipe);
-	length = fread(out, 1, size - 1, pipe);
-	out[length] = '\0';
-	pclose(pipe);
-}
-
 static void test_pm_refusals_name_the_remedy(void **state)
 {
 	static const struct {
@@ -278,20 +356,11 @@ static void test_pm_refusals_name_the_remedy(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		read_reason(rows[i].fault, said, sizeof(said));
+		run_self(rows[i].fault, "refuse", said, sizeof(said));
 		if (!strstr(said, rows[i].says))
 			fail_msg("«%s» does not say «%s»", said, rows[i].says);
 	}
 	assert_int_equal(kp_fake_counted(KP_FAKE_pm_enables), kp_fake_counted(KP_FAKE_pm_disables));
-}
-
-static int bind_all(void **state)
-{
-	(void)state;
-	return cuInit(0) == CUDA_SUCCESS && dlopen("libcupti.so.13", RTLD_NOW) &&
-			       kp_pm_bind(&pm, "libcupti.so.13")
-		       ? 0
-		       : -1;
 }
 
 static int refuse(void)
@@ -323,6 +392,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_pm_samples_are_exact),
 		cmocka_unit_test(test_pm_sets_are_the_first_metrics),
 		cmocka_unit_test(test_pm_full_image_is_a_gap),
+		cmocka_unit_test(test_pm_image_is_emptied_by_copying),
+		cmocka_unit_test(test_pm_unwanted_samples_have_no_values),
+		cmocka_unit_test(test_pm_image_that_changes_elsewhere_is_emptied_by_cupti),
 		cmocka_unit_test(test_pm_overflow_starts_anew),
 		cmocka_unit_test(test_pm_stops_and_goes_on),
 		cmocka_unit_test(test_pm_refusals_name_the_remedy),
@@ -330,6 +402,8 @@ int main(int argc, char **argv)
 
 	if (argc > 1 && strcmp(argv[1], "refuse") == 0)
 		return refuse();
+	if (argc > 1 && strcmp(argv[1], "elsewhere") == 0)
+		return drain_elsewhere();
 	if (use_ledger(path) != 0)
 		return 1;
 	failed = cmocka_run_group_tests(tests, bind_all, NULL);

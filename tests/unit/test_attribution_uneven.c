@@ -114,6 +114,57 @@ static void test_attribution_bears_unlike_launches(void **state)
 	run_end(run);
 }
 
+/* The large ones count nothing in their last 4 µs and more, the small ones do. */
+static double flow_large_end_early(uint32_t class, double part)
+{
+	static const double ends[] = {1 - 5.0 / 700, 1 - 4.0 / 480, 1 - 6.0 / 246};
+
+	return class < 3 ? between(part, 0, ends[class]) : part;
+}
+
+/* What is true of large launches is not taken for true of the small ones beside them. */
+static void test_attribution_tells_small_launches_amid_large_ones(void **state)
+{
+	static const uint64_t lengths_ns[] = {700000, 480000, 246000, 46000, 30000,
+					      14000,  13000,  12500,  11000, 9600};
+	static const double counts[] = {2.048e9, 1.024e9, 1.024e9, 128e6, 80e6,
+					24e6,    24e6,    32e6,    16e6,  16e6};
+	const int kinds = sizeof(counts) / sizeof(counts[0]);
+	struct run *run = run_begin(90);
+
+	(void)state;
+	for (int i = 0; i < 600 * kinds; i++)
+		launch(run, (uint32_t)(i % kinds), lengths_ns[i % kinds], counts[i % kinds], 1000);
+	sample_flow(run, 200000, 0.002, flow_large_end_early);
+	solve(run);
+	for (int i = 0; i < kinds; i++)
+		assert_near(run, (uint32_t)i, counts[i], 0.03);
+	run_end(run);
+}
+
+/* Memory that was cleared before the first launch says nothing of the time between launches. */
+static void test_attribution_takes_bursts_for_no_background(void **state)
+{
+	struct run *run = run_begin(91);
+	double burst = 0;
+
+	(void)state;
+	run->now_ns += 100000000;
+	for (int i = 0; i < 1500; i++)
+		launch(run, 0, 8000, 1e6, 40000);
+	sample(run, 50000, 0.01);
+	for (size_t i = 100; i < 160; i++) {
+		run->values[i] += 85e6F;
+		burst += 85e6;
+	}
+	solve(run);
+	struct kp_attribution_totals totals = kp_attribution_totals(run->metric);
+	assert_near(run, 0, 1e6, 0.02);
+	assert_true(fabs(totals.background - burst) < 0.01 * burst);
+	assert_true(fabs(totals.unattributed) < 0.01 * totals.sampled);
+	run_end(run);
+}
+
 /* Few launches: what is told may be off, but by no more than is said. */
 static void test_attribution_says_how_uneven_few_launches_are(void **state)
 {
@@ -182,6 +233,8 @@ int main(void)
 		cmocka_unit_test(test_attribution_bears_ramps),
 		cmocka_unit_test(test_attribution_bears_unlike_launches),
 		cmocka_unit_test(test_attribution_bears_launches_that_slow_each_other),
+		cmocka_unit_test(test_attribution_tells_small_launches_amid_large_ones),
+		cmocka_unit_test(test_attribution_takes_bursts_for_no_background),
 		cmocka_unit_test(test_attribution_says_how_uneven_few_launches_are),
 	};
 

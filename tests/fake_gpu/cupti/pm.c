@@ -176,6 +176,8 @@ KP_FAKE_EXPORT CUptiResult cuptiPmSamplingCounterDataImageInitialize(
 	image->magic = KP_FAKE_PM_IMAGE_MAGIC;
 	image->room = (params->counterDataSize - sizeof(*image)) / sizeof(struct kp_fake_pm_sample);
 	image->populated = image->completed = 0;
+	memset(image + 1, KP_FAKE_PM_BLANK, params->counterDataSize - sizeof(*image));
+	kp_fake_count(KP_FAKE_pm_emptied, 1);
 	return CUPTI_SUCCESS;
 }
 
@@ -189,12 +191,22 @@ static uint64_t sampled(const struct CUpti_PmSampling_Object *object)
 		       : (until_ns - object->started_ns) / object->interval_ns + 1;
 }
 
+/* A sample's place is as the image was when it was emptied; false otherwise. */
+static bool is_blank(const struct kp_fake_pm_sample *sample)
+{
+	const uint8_t *bytes = (const void *)sample;
+
+	return bytes[0] == KP_FAKE_PM_BLANK && memcmp(bytes, bytes + 1, sizeof(*sample) - 1) == 0;
+}
+
 static void put_sample(struct CUpti_PmSampling_Object *object, struct kp_fake_pm_image *image)
 {
 	struct kp_fake_pm_sample *samples = (void *)(image + 1);
 	struct kp_fake_pm_sample *sample = &samples[image->populated++];
 	uint64_t end_ns = object->started_ns + object->taken * object->interval_ns;
 
+	kp_fake_count(KP_FAKE_pm_violations, !is_blank(sample));
+	memset(sample->rest, 0, sizeof(sample->rest));
 	sample->begin_ns =
 		object->taken == 0 ? object->configured_ns : end_ns - object->interval_ns;
 	sample->end_ns = end_ns;
@@ -222,6 +234,8 @@ static CUptiResult decode(struct CUpti_PmSampling_Object *object,
 	while (object->taken < end && image->populated < image->room)
 		put_sample(object, image);
 	image->completed = image->populated;
+	if (kp_fake_faults()->pm_elsewhere && image->populated + 1 < image->room)
+		((struct kp_fake_pm_sample *)(image + 1))[image->room - 1].rest[0]++;
 	if (object->taken < end) {
 		params->decodeStopReason = CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL;
 		kp_fake_count(KP_FAKE_pm_lost, end - object->taken);

@@ -13,6 +13,8 @@
 #define KP_FAKE_PM_METRICS 8
 /* Of the hardware's buffer that one sample takes. */
 #define KP_FAKE_PM_RECORD_BYTES 1600U
+/* Every byte of a sample's place once CUPTI has emptied the image. */
+#define KP_FAKE_PM_BLANK 0xa5
 #define KP_FAKE_PM_IMAGE_MAGIC 0x4d49504b4641ULL
 
 /* What a counter data image holds: this, then a kp_fake_pm_sample for each of `room`. */
@@ -22,8 +24,8 @@ struct kp_fake_pm_image {
 };
 struct kp_fake_pm_sample {
 	uint64_t begin_ns, end_ns;
-	uint64_t number;     /* of the sample in its session; 0: the first, to the first trigger */
-	uint64_t unused[61]; /* about as large as that of a real GPU */
+	uint64_t number;   /* of the sample in its session; 0: the first, to the first trigger */
+	uint64_t rest[61]; /* about as large as that of a real GPU */
 };
 
 /* What a metric counts in sample `number`, by the number of its name in the table of pm_host.c. */

@@ -10,6 +10,7 @@
 #include <cupti_target.h>
 
 #include "tests/fake_gpu/common/faults.h"
+#include "tests/fake_gpu/common/ledger.h"
 #include "tests/fake_gpu/cupti/pm.h"
 #include "tests/fake_gpu/cupti/state.h"
 
@@ -125,6 +126,7 @@ cuptiProfilerHostEvaluateToGpuValues(CUpti_Profiler_Host_EvaluateToGpuValues_Par
 	    params->rangeIndex >= image->populated)
 		return kp_fake_cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
 	samples = (const void *)(image + 1);
+	kp_fake_count(KP_FAKE_pm_evaluated, 1);
 	for (size_t i = 0; i < params->numMetrics; i++) {
 		int metric = kp_fake_pm_metric(params->ppMetricNames[i]);
 
