@@ -2,70 +2,46 @@
 #include "analyzers/alone.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "trace/vector.h"
 
 #define NO_KERNEL UINT32_MAX
 
-static enum kp_status reserve(uint64_t **values, size_t *count, uint32_t index)
+static bool reserve(uint64_t **values, size_t *count, uint32_t number)
 {
-	if (index == NO_KERNEL)
-		return KP_OK;
-	return kp_vector_reserve((void **)values, (size_t)index + 1, count, sizeof(**values))
-		       ? KP_OK
-		       : KP_NO_MEMORY;
+	return number == NO_KERNEL ||
+	       kp_vector_reserve((void **)values, (size_t)number + 1, count, sizeof(**values));
 }
 
-/* Gives the time until to_ns, in which nothing begins or ends, to what is alone in it. */
-static void divide(struct kp_alone *alone, uint64_t to_ns, struct kp_alone_times *times)
+/* Gives the time from now until to_ns, in which nothing begins, to what is alone in it. */
+static void divide(const struct kp_alone_last *last, uint64_t now_ns, uint64_t to_ns,
+		   uint64_t *times_ns)
 {
-	const struct kp_alone_open *open = &alone->open[alone->first];
-	uint64_t from_ns = alone->now_ns > alone->crowd_ns ? alone->now_ns : alone->crowd_ns;
-	bool row_alone, operator_alone;
+	uint64_t from_ns = last->others_end_ns > now_ns ? last->others_end_ns : now_ns;
+	uint64_t until_ns = last->end_ns < to_ns ? last->end_ns : to_ns;
 
-	alone->now_ns = to_ns;
-	if (!alone->open_count || from_ns >= to_ns)
-		return;
-	row_alone = operator_alone = open->row != NO_KERNEL;
-	for (size_t i = 1; i < alone->open_count && operator_alone; i++) {
-		row_alone &= open[i].row == open->row;
-		operator_alone &= open[i].operator_index == open->operator_index;
-	}
-	if (row_alone)
-		times->row_ns[open->row] += to_ns - from_ns;
-	if (operator_alone)
-		times->operator_ns[open->operator_index] += to_ns - from_ns;
+	if (from_ns < until_ns && last->number != NO_KERNEL)
+		times_ns[last->number] += until_ns - from_ns;
 }
 
-/* Lets time pass to to_ns, closing what ends until then. */
 static void advance(struct kp_alone *alone, uint64_t to_ns, struct kp_alone_times *times)
 {
-	while (alone->open_count && alone->open[alone->first].end_ns <= to_ns) {
-		divide(alone, alone->open[alone->first].end_ns, times);
-		alone->first++;
-		alone->open_count--;
-	}
-	if (to_ns > alone->now_ns)
-		divide(alone, to_ns, times);
+	if (to_ns <= alone->now_ns)
+		return;
+	divide(&alone->row, alone->now_ns, to_ns, times->row_ns);
+	divide(&alone->operator_index, alone->now_ns, to_ns, times->operator_ns);
+	alone->now_ns = to_ns;
 }
 
-/* Puts what begins among what runs, for which there is room. */
-static void insert(struct kp_alone *alone, uint64_t end_ns, uint32_t row, uint32_t operator_index)
+static void begin(struct kp_alone_last *last, uint32_t number, uint64_t end_ns)
 {
-	struct kp_alone_open *open = &alone->open[alone->first];
-	size_t at = alone->open_count++;
-
-	if (!at || alone->first + at == 2 * KP_ALONE_OPEN_MAX) {
-		memmove(alone->open, open, at * sizeof(*open));
-		alone->first = 0;
-		open = alone->open;
+	if (number == last->number) {
+		last->end_ns = end_ns > last->end_ns ? end_ns : last->end_ns;
+	} else if (end_ns > last->end_ns) {
+		*last = (struct kp_alone_last){end_ns, last->end_ns, number};
+	} else if (end_ns > last->others_end_ns) {
+		last->others_end_ns = end_ns;
 	}
-	for (; at && open[at - 1].end_ns > end_ns; at--)
-		open[at] = open[at - 1];
-	open[at].end_ns = end_ns;
-	open[at].row = row;
-	open[at].operator_index = operator_index;
 }
 
 enum kp_status kp_alone_add(struct kp_alone *alone, const struct kp_activity *item,
@@ -75,22 +51,18 @@ enum kp_status kp_alone_add(struct kp_alone *alone, const struct kp_activity *it
 	uint32_t row = kernel ? item->row : NO_KERNEL;
 	uint32_t operator_index = kernel ? item->operator_index : NO_KERNEL;
 
-	if (reserve(&times->row_ns, &times->row_count, row) != KP_OK ||
-	    reserve(&times->operator_ns, &times->operator_count, operator_index) != KP_OK)
+	if (!reserve(&times->row_ns, &times->row_count, row) ||
+	    !reserve(&times->operator_ns, &times->operator_count, operator_index))
 		return KP_NO_MEMORY;
 	advance(alone, item->start_ns, times);
-	if (item->end_ns <= alone->now_ns)
-		return KP_OK;
-	if (alone->open_count < KP_ALONE_OPEN_MAX)
-		insert(alone, item->end_ns, row, operator_index);
-	else if (item->end_ns > alone->crowd_ns)
-		alone->crowd_ns = item->end_ns;
+	begin(&alone->row, row, item->end_ns);
+	begin(&alone->operator_index, operator_index, item->end_ns);
 	return KP_OK;
 }
 
 void kp_alone_finish(struct kp_alone *alone, struct kp_alone_times *times)
 {
-	advance(alone, UINT64_MAX - 1, times);
+	advance(alone, UINT64_MAX, times);
 }
 
 void kp_alone_times_fini(struct kp_alone_times *times)

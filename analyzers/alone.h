@@ -2,7 +2,7 @@
  * Exclusive time on one GPU: how long a kernel, or an operator, was all that ran there. Two
  * launches of one kernel side by side are that kernel alone; a memory copy or set beside it is not.
  * Making a kernel faster shortens the whole by no more than its exclusive time, as long as nothing
- * else moves. While more than KP_ALONE_OPEN_MAX activities run at once nothing counts as alone.
+ * else moves.
  *
  * Activities are added in order of their start. Not thread-safe.
  */
@@ -11,27 +11,25 @@
 
 #include "analyzers/activities.h"
 
-#define KP_ALONE_OPEN_MAX 64
-
 /* Exclusive nanoseconds by row and by operator. Zeroed: none. Several GPUs may add to one. */
 struct kp_alone_times {
 	uint64_t *row_ns, *operator_ns;
 	size_t row_count, operator_count; /* beyond: none */
 };
 
-struct kp_alone_open {
-	uint64_t end_ns;
-	uint32_t row, operator_index; /* UINT32_MAX: no kernel */
+/*
+ * Of what has begun so far: which ends last, and when the last of all others does. Between two
+ * beginnings only ends happen: then it is alone from the one to the other.
+ */
+struct kp_alone_last {
+	uint64_t end_ns, others_end_ns; /* end_ns >= others_end_ns */
+	uint32_t number;                /* row or operator; UINT32_MAX: no kernel */
 };
 
 /* Zeroed: an idle GPU. */
 struct kp_alone {
-	/* What runs, in order of its end; it moves through twice the room, so that what ends first
-	 * is taken away without moving the others. */
-	struct kp_alone_open open[2 * KP_ALONE_OPEN_MAX];
-	size_t first, open_count;
-	uint64_t now_ns;   /* all until here is divided */
-	uint64_t crowd_ns; /* nothing is alone before */
+	struct kp_alone_last row, operator_index;
+	uint64_t now_ns; /* all until here is divided */
 };
 
 /* Errors: KP_NO_MEMORY. */

@@ -49,16 +49,47 @@ static uint64_t *page_of(struct kp_duration_tally *tally, uint32_t bucket, struc
 	return *page;
 }
 
+/* So many squares of so short durations have a sum below 2^64. */
+#define BLOCK 4096
+#define SHORT_NS (1ULL << 26)
+
+/* Sums, least and most of a block. */
+static void add_sums(struct kp_duration_tally *tally, const uint64_t *durations_ns, size_t count)
+{
+	uint64_t least_ns = tally->count ? tally->min_ns : UINT64_MAX, most_ns = tally->max_ns;
+	uint64_t sum = 0, squares = 0, all = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t duration_ns = durations_ns[i];
+
+		least_ns = duration_ns < least_ns ? duration_ns : least_ns;
+		most_ns = duration_ns > most_ns ? duration_ns : most_ns;
+		all |= duration_ns;
+		sum += duration_ns;
+		squares += duration_ns * duration_ns;
+	}
+	tally->count += count;
+	tally->min_ns = least_ns;
+	tally->max_ns = most_ns;
+	if (all < SHORT_NS) {
+		tally->sum += sum;
+		tally->squares += squares;
+		return;
+	}
+	for (size_t i = 0; i < count; i++) {
+		tally->sum += durations_ns[i];
+		tally->squares += (unsigned __int128)durations_ns[i] * durations_ns[i];
+	}
+}
+
 enum kp_status kp_durations_add_all(struct kp_duration_tally *tally, const uint64_t *durations_ns,
 				    size_t count, struct kp_arena *arena)
 {
-	uint64_t least_ns = tally->count ? tally->min_ns : UINT64_MAX, most_ns = tally->max_ns;
 	uint32_t last = UINT32_MAX;
 	uint64_t *page = NULL;
 
 	for (size_t i = 0; i < count; i++) {
-		uint64_t duration_ns = durations_ns[i];
-		uint32_t bucket = bucket_of(duration_ns);
+		uint32_t bucket = bucket_of(durations_ns[i]);
 
 		if (bucket / KP_DURATION_PAGE_BUCKETS != last) {
 			last = bucket / KP_DURATION_PAGE_BUCKETS;
@@ -67,14 +98,9 @@ enum kp_status kp_durations_add_all(struct kp_duration_tally *tally, const uint6
 		if (!page)
 			return KP_NO_MEMORY;
 		page[bucket % KP_DURATION_PAGE_BUCKETS]++;
-		least_ns = duration_ns < least_ns ? duration_ns : least_ns;
-		most_ns = duration_ns > most_ns ? duration_ns : most_ns;
-		tally->sum += duration_ns;
-		tally->squares += (unsigned __int128)duration_ns * duration_ns;
 	}
-	tally->count += count;
-	tally->min_ns = least_ns;
-	tally->max_ns = most_ns;
+	for (size_t i = 0; i < count; i += BLOCK)
+		add_sums(tally, durations_ns + i, count - i < BLOCK ? count - i : BLOCK);
 	return KP_OK;
 }
 

@@ -21,7 +21,7 @@ struct kp_id kp_id_of_kernel(const struct kp_report *report, const struct kp_ker
 
 	XXH3_INITSTATE(&state);
 	XXH3_64bits_reset(&state);
-	XXH3_64bits_update(&state, kernel->mangled, strlen(kernel->mangled));
+	XXH3_64bits_update(&state, kernel->mangled, kernel->mangled_length);
 	if (kernel->label_source == KP_LABEL_SEQUENCE) {
 		add(&state, report->operators[kernel->operator_index].name);
 		add(&state, kernel->variant ? kernel->variant : "");

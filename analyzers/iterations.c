@@ -2,6 +2,7 @@
 #include "analyzers/iterations.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "trace/vector.h"
 
@@ -14,6 +15,7 @@ void kp_iterations_begin(struct kp_iterations *iterations, const struct kp_itera
 {
 	iterations->open = true;
 	iterations->begin = *mark;
+	iterations->kernels_taken.count = 0;
 	iterations->longest_gap_ns = 0;
 	iterations->longest_gap_cause = KP_GAP_UNKNOWN;
 }
@@ -30,72 +32,97 @@ void kp_iterations_gap(struct kp_iterations *iterations, const struct kp_gap *ga
 
 /* ---- what each kernel took ---- */
 
-enum kp_status kp_iterations_watch(struct kp_iterations *iterations, const double *usual_ns,
-				   size_t symbols)
-{
-	iterations->kernels_taken.place = calloc(symbols + 1, sizeof(uint32_t));
-	if (!iterations->kernels_taken.place)
-		return KP_NO_MEMORY;
-	iterations->kernels_taken.usual_ns = usual_ns;
-	return KP_OK;
-}
-
-void kp_iterations_fini(struct kp_iterations *iterations)
-{
-	free(iterations->kernels_taken.place);
-	free(iterations->kernels_taken.taken);
-}
-
 enum kp_status kp_iterations_kernel(struct kp_iterations *iterations, uint32_t symbol,
 				    uint64_t duration_ns)
 {
 	struct kp_iteration_kernels *kernels = &iterations->kernels_taken;
-	uint32_t *place;
+	uint32_t place;
 
-	if (!iterations->open || !kernels->usual_ns)
+	if (!iterations->open)
 		return KP_OK;
-	place = &kernels->place[symbol];
-	if (!*place) {
+	if (!kp_vector_reserve((void **)&kernels->place, (size_t)symbol + 1, &kernels->place_count,
+			       sizeof(*kernels->place)))
+		return KP_NO_MEMORY;
+	place = kernels->place[symbol]; /* perhaps of an iteration before */
+	if (place >= kernels->count || kernels->taken[place].symbol != symbol) {
 		if (!kp_vector_grow((void **)&kernels->taken, kernels->count, &kernels->capacity,
 				    sizeof(*kernels->taken)))
 			return KP_NO_MEMORY;
+		place = kernels->place[symbol] = (uint32_t)kernels->count;
 		kernels->taken[kernels->count++] = (struct kp_iteration_kernel){0, symbol};
-		*place = (uint32_t)kernels->count;
 	}
-	kernels->taken[*place - 1].total_ns += duration_ns;
+	kernels->taken[place].total_ns += duration_ns;
 	return KP_OK;
 }
 
-/* The kernel that took most more than usual; forgets what was taken. */
-static void take_kernels(struct kp_iterations *iterations, struct kp_iteration *iteration)
+/* Gives a kept iteration a list of its own; where there is no room none of its kernels is told. */
+static enum kp_status own_taken(struct kp_iterations *iterations, struct kp_iteration *iteration)
 {
-	struct kp_iteration_kernels *kernels = &iterations->kernels_taken;
+	const struct kp_iteration_kernel *from = iteration->taken;
+	size_t count = iteration->taken_count;
 
-	for (size_t i = 0; i < kernels->count; i++) {
-		uint32_t symbol = kernels->taken[i].symbol;
-		double more_ns = (double)kernels->taken[i].total_ns - kernels->usual_ns[symbol];
-
-		kernels->place[symbol] = 0;
-		if (more_ns < 1 || more_ns <= (double)iteration->kernel_more_ns)
-			continue;
-		iteration->kernel = symbol;
-		iteration->kernel_more_ns = (uint64_t)more_ns;
-	}
-	kernels->count = 0;
+	iteration->taken = NULL;
+	iteration->taken_count = 0;
+	if (!count || count > *iterations->room)
+		return KP_OK;
+	iteration->taken = malloc(count * sizeof(*from));
+	if (!iteration->taken)
+		return KP_NO_MEMORY;
+	memcpy(iteration->taken, from, count * sizeof(*from));
+	iteration->taken_count = count;
+	*iterations->room -= count;
+	return KP_OK;
 }
 
-static void keep_if_long(struct kp_iterations *iterations, const struct kp_iteration *iteration)
+static void disown_taken(struct kp_iterations *iterations, struct kp_iteration *iteration)
+{
+	*iterations->room += iteration->taken_count;
+	free(iteration->taken);
+	iteration->taken = NULL;
+	iteration->taken_count = 0;
+}
+
+void kp_iterations_fini(struct kp_iterations *iterations)
+{
+	for (size_t i = 0; i < KP_WARMUP_MAX; i++)
+		disown_taken(iterations, &iterations->early[i]);
+	for (size_t i = 0; i < iterations->top_count; i++)
+		disown_taken(iterations, &iterations->top[i]);
+	free(iterations->kernels_taken.place);
+	free(iterations->kernels_taken.taken);
+}
+
+/* The kernel that took most more than usual. */
+static void put_kernel(const struct kp_iteration *iteration, const double *usual_ns,
+		       struct kp_iteration_outlier *out)
+{
+	for (size_t i = 0; i < iteration->taken_count; i++) {
+		uint32_t symbol = iteration->taken[i].symbol;
+		double more_ns = (double)iteration->taken[i].total_ns - usual_ns[symbol];
+
+		if (more_ns < 1 || more_ns <= (double)out->kernel_more_ns)
+			continue;
+		out->kernel_symbol = symbol;
+		out->kernel_more_ns = (uint64_t)more_ns;
+	}
+}
+
+static enum kp_status keep_if_long(struct kp_iterations *iterations,
+				   const struct kp_iteration *iteration)
 {
 	struct kp_iteration *top = iterations->top;
 	size_t at = iterations->top_count;
 
 	if (at == KP_OUTLIER_MAX && top[--at].wall_ns >= iteration->wall_ns)
-		return;
+		return KP_OK;
 	if (at == iterations->top_count)
 		iterations->top_count++;
+	else
+		disown_taken(iterations, &top[at]);
 	for (; at && top[at - 1].wall_ns < iteration->wall_ns; at--)
 		top[at] = top[at - 1];
 	top[at] = *iteration;
+	return own_taken(iterations, &top[at]);
 }
 
 /* Takes one into the statistics. */
@@ -109,7 +136,8 @@ static enum kp_status count(struct kp_iterations *iterations, const struct kp_it
 	if (status == KP_OK)
 		status = kp_durations_add(&iterations->kernels, iteration->kernels,
 					  iterations->arena);
-	keep_if_long(iterations, iteration);
+	if (status == KP_OK)
+		status = keep_if_long(iterations, iteration);
 	iterations->eager_gaps += (double)iteration->eager_gaps;
 	iterations->eager_ns += (double)iteration->eager_ns;
 	iterations->launch_gaps += (double)iteration->launch_gaps;
@@ -141,23 +169,28 @@ enum kp_status kp_iterations_end(struct kp_iterations *iterations,
 		.launch_ns = span_between(begin->launch_ns, mark->launch_ns),
 		.longest_gap_ns = iterations->longest_gap_ns,
 		.longest_gap_cause = iterations->longest_gap_cause,
+		.taken = iterations->kernels_taken.taken,
+		.taken_count = iterations->kernels_taken.count,
 	};
 	enum kp_status status;
 
 	if (!iterations->open)
 		return KP_OK;
 	iterations->open = false;
-	take_kernels(iterations, &iteration);
+	iterations->kernels_taken.count = 0;
 	if (!is_regular(iterations, iteration.kernels)) {
 		iterations->irregular++;
 		return KP_OK;
 	}
 	status = kp_durations_add(&iterations->all_walls, iteration.wall_ns, iterations->arena);
-	if (iterations->found < KP_WARMUP_MAX)
-		iterations->early[iterations->found] = iteration;
-	else if (status == KP_OK)
-		status = count(iterations, &iteration);
-	iterations->found++;
+	if (status != KP_OK)
+		return status;
+	if (iterations->found >= KP_WARMUP_MAX) {
+		iterations->found++;
+		return count(iterations, &iteration);
+	}
+	status = own_taken(iterations, &iteration);
+	iterations->early[iterations->found++] = iteration;
 	return status;
 }
 
@@ -192,7 +225,8 @@ static uint64_t warmup_of(const struct kp_iterations *iterations)
 	return count < most ? count : 0; /* what does not settle is no warm-up */
 }
 
-static void put_outliers(const struct kp_iterations *iterations, struct kp_iteration_row *row)
+static void put_outliers(const struct kp_iterations *iterations, const double *usual_ns,
+			 struct kp_iteration_row *row)
 {
 	double from_ns = KP_OUTLIER_RATIO * row->wall.median;
 
@@ -200,7 +234,7 @@ static void put_outliers(const struct kp_iterations *iterations, struct kp_itera
 	for (size_t i = 0; i < iterations->top_count && i < row->outlier_count; i++) {
 		const struct kp_iteration *from = &iterations->top[i];
 
-		row->outliers[row->outliers_shown++] = (struct kp_iteration_outlier){
+		row->outliers[row->outliers_shown] = (struct kp_iteration_outlier){
 			.number = from->number,
 			.begin_ns = from->begin_ns,
 			.wall_ns = from->wall_ns,
@@ -208,9 +242,8 @@ static void put_outliers(const struct kp_iterations *iterations, struct kp_itera
 			.kernels = from->kernels,
 			.longest_gap_ns = from->longest_gap_ns,
 			.longest_gap_cause = from->longest_gap_cause,
-			.kernel_more_ns = from->kernel_more_ns,
-			.kernel_symbol = from->kernel,
 		};
+		put_kernel(from, usual_ns, &row->outliers[row->outliers_shown++]);
 	}
 }
 
@@ -230,7 +263,8 @@ static void put_gain(const struct kp_iterations *iterations, struct kp_iteration
 		gain->low_ns = gain->high_ns;
 }
 
-enum kp_status kp_iterations_finish(struct kp_iterations *iterations, struct kp_iteration_row *row)
+enum kp_status kp_iterations_finish(struct kp_iterations *iterations, const double *usual_ns,
+				    struct kp_iteration_row *row)
 {
 	uint64_t early = iterations->found < KP_WARMUP_MAX ? iterations->found : KP_WARMUP_MAX;
 	enum kp_status status = KP_OK;
@@ -244,7 +278,7 @@ enum kp_status kp_iterations_finish(struct kp_iterations *iterations, struct kp_
 	row->busy = spread_of(&iterations->busy);
 	row->kernels = spread_of(&iterations->kernels);
 	row->wall_total_ns = kp_durations_result(&iterations->walls).total_ns;
-	put_outliers(iterations, row);
+	put_outliers(iterations, usual_ns, row);
 	if (row->count)
 		put_gain(iterations, row);
 	return status;

@@ -3,7 +3,9 @@
  *
  * The caller marks where iterations begin and end. The first ones are kept until the end, where
  * those before the run has settled are trimmed as warm-up: the leading ones that took more than
- * KP_WARMUP_RATIO times the median of all. Memory does not grow with their number. Not thread-safe.
+ * KP_WARMUP_RATIO times the median of all. Memory does not grow with their number. What kernels
+ * usually take is known when all is read: until then those of the iterations that may be shown are
+ * kept. Not thread-safe.
  */
 #ifndef KP_ANALYZERS_ITERATIONS_H
 #define KP_ANALYZERS_ITERATIONS_H
@@ -26,29 +28,32 @@ struct kp_iteration {
 	uint64_t eager_gaps, eager_ns, launch_gaps, launch_ns;
 	uint64_t longest_gap_ns;
 	enum kp_gap_cause longest_gap_cause;
-	uint32_t kernel;         /* symbol of the one that took most more than usual */
-	uint64_t kernel_more_ns; /* 0: none did */
+	struct kp_iteration_kernel *taken; /* what each kernel took; of a kept one its own */
+	size_t taken_count;
+};
+
+struct kp_iteration_kernel {
+	uint64_t total_ns;
+	uint32_t symbol;
 };
 
 /* What each kernel took in the open iteration. */
 struct kp_iteration_kernels {
-	const double *usual_ns; /* by symbol: in an iteration, on average; borrowed */
-	uint32_t *place;        /* by symbol: in `taken`, plus one; 0: not in it */
-	struct kp_iteration_kernel {
-		uint64_t total_ns;
-		uint32_t symbol;
-	} * taken;
+	uint32_t *place; /* by symbol: where in `taken` it is, if it is there */
+	size_t place_count;
+	struct kp_iteration_kernel *taken;
 	size_t count, capacity;
 };
 
 struct kp_iterations {
 	struct kp_arena *arena; /* borrowed */
+	size_t *room;           /* entries of `taken` that may yet be kept; borrowed */
 	uint32_t period;        /* launches that each should have; 0: any number */
 	bool open;
 	struct kp_iteration_mark begin;
 	uint64_t longest_gap_ns;
 	enum kp_gap_cause longest_gap_cause;
-	struct kp_iteration_kernels kernels_taken; /* usual_ns NULL: not looked at */
+	struct kp_iteration_kernels kernels_taken;
 	uint64_t found, irregular;
 	struct kp_duration_tally all_walls; /* warm-up included */
 	struct kp_iteration early[KP_WARMUP_MAX];
@@ -64,23 +69,19 @@ void kp_iterations_begin(struct kp_iterations *iterations, const struct kp_itera
 /* Ends it, if one is open. Errors: KP_NO_MEMORY. */
 enum kp_status kp_iterations_end(struct kp_iterations *iterations,
 				 const struct kp_iteration_mark *mark);
-/*
- * Looks at what each kernel takes, too. The usual times, one a symbol, are borrowed; fini ends it.
- * Errors: KP_NO_MEMORY.
- */
-enum kp_status kp_iterations_watch(struct kp_iterations *iterations, const double *usual_ns,
-				   size_t symbols);
 void kp_iterations_fini(struct kp_iterations *iterations);
-/* A kernel in the open one, of a symbol that there was then. Errors: KP_NO_MEMORY. */
+/* A kernel in the open one. Errors: KP_NO_MEMORY. */
 enum kp_status kp_iterations_kernel(struct kp_iterations *iterations, uint32_t symbol,
 				    uint64_t duration_ns);
 /* A gap in the open one. */
 void kp_iterations_gap(struct kp_iterations *iterations, const struct kp_gap *gap);
 
 /*
- * Fills all of the row that follows from the iterations. The caller has set what a graph leaves
- * between two kernels: node_low_ns and node_high_ns of the gain. Errors: KP_NO_MEMORY.
+ * Fills all of the row that follows from the iterations. `usual_ns`: what each kernel takes in one
+ * on average, by symbol. The caller has set what a graph leaves between two kernels: node_low_ns
+ * and node_high_ns of the gain. Errors: KP_NO_MEMORY.
  */
-enum kp_status kp_iterations_finish(struct kp_iterations *iterations, struct kp_iteration_row *row);
+enum kp_status kp_iterations_finish(struct kp_iterations *iterations, const double *usual_ns,
+				    struct kp_iteration_row *row);
 
 #endif

@@ -223,6 +223,17 @@ uint32_t kp_range_stack_at(struct kp_range_stack *stack, uint64_t at_ns)
 	return at;
 }
 
+uint64_t kp_range_stack_until(const struct kp_range_stack *stack, uint32_t at, uint64_t at_ns)
+{
+	size_t next = stack->found; /* the first that has not begun */
+	uint64_t until_ns = at == KP_RANGE_NONE ? UINT64_MAX : stack->nodes[at].end_ns;
+
+	next += next < stack->linked && stack->nodes[next].start_ns <= at_ns;
+	if (next < stack->linked && stack->nodes[next].start_ns < until_ns)
+		until_ns = stack->nodes[next].start_ns;
+	return until_ns;
+}
+
 uint32_t kp_range_stack_before(const struct kp_range_stack *stack, uint32_t from, uint64_t at_ns)
 {
 	size_t count = from < stack->linked ? from : stack->linked;

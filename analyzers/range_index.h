@@ -79,4 +79,7 @@ uint32_t kp_range_stack_at(struct kp_range_stack *stack, uint64_t at_ns);
  */
 uint32_t kp_range_stack_before(const struct kp_range_stack *stack, uint32_t from, uint64_t at_ns);
 
+/* Until when kp_range_stack_at, which has just been asked for an instant, would say the same. */
+uint64_t kp_range_stack_until(const struct kp_range_stack *stack, uint32_t at, uint64_t at_ns);
+
 #endif

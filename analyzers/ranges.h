@@ -21,9 +21,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Ranges of a trace beyond this, and rows beyond that, are left out. */
+/* Ranges of a trace beyond this are left out, and rows beyond one for KP_RANGE_ROW_BYTES of the
+ * files, but for so many in any case, and never more. */
 #define KP_RANGES_MOST ((size_t)1 << 20)
+#define KP_RANGE_ROWS_LEAST ((size_t)1 << 13)
 #define KP_RANGE_ROWS_MOST ((size_t)1 << 16)
+#define KP_RANGE_ROW_BYTES 16
 
 #define KP_RANGE_NO_PARENT SIZE_MAX
 

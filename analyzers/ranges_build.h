@@ -43,7 +43,7 @@ struct kp_build_ranges {
 	struct kp_intern texts;    /* names and domains */
 	struct kp_intern row_keys; /* (parent, domain, name, of_process) */
 	struct kp_ranges_row *rows;
-	size_t row_count, row_capacity;
+	size_t row_count, row_capacity, rows_most;
 	struct kp_owned_phase (*phases)[KP_PHASE_COUNT]; /* by use */
 	size_t phase_count, phase_capacity;
 	uint64_t ranges, left_out, kept;

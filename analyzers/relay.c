@@ -139,6 +139,8 @@ static void settle(struct run *run, size_t number, enum kp_status status, bool d
 		run->status = status;
 	stage->done += done;
 	stage->busy = false;
+	if (number == READ && run->relay->batches_most && stage->done >= run->relay->batches_most)
+		run->ended = true;
 }
 
 /* One step of a thread that holds the lock: work, or wait for some. */

@@ -30,6 +30,7 @@ struct kp_relay {
 	void *context;            /* of all that follow */
 	kp_relay_take *takers[KP_RELAY_TAKERS_MOST];
 	size_t taker_count;
+	size_t batches_most; /* so many from the first on; 0: all */
 	bool (*is_prepared)(void *context, const struct kp_event *event);
 	kp_relay_take *prepare; /* NULL: there is nothing to prepare */
 	/* Called on the caller's thread alone, between batches; NULL: nobody asks. */

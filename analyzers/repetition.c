@@ -144,6 +144,20 @@ static bool is_better(const struct kp_symbol *a, const struct kp_symbol *b)
 	return a->first < b->first;
 }
 
+bool kp_repetition_as_good(const struct kp_symbol *symbol, const struct kp_symbol *anchor,
+			   uint64_t length)
+{
+	return is_candidate(symbol, length) && symbol->graph == anchor->graph &&
+	       kp_repetition_same(period_of(anchor), period_of(symbol)) &&
+	       hits_of(symbol) >= KP_REPETITION_AS_GOOD * hits_of(anchor) &&
+	       symbol->waited_ns >= KP_REPETITION_AS_GOOD * anchor->waited_ns;
+}
+
+struct kp_repetition kp_repetition_of(const struct kp_symbol *symbol, size_t place)
+{
+	return (struct kp_repetition){place, period_of(symbol), hits_of(symbol)};
+}
+
 /* One level: the candidates from `from` on whose periods are the same; *next: behind them. */
 static struct kp_repetition level_from(const struct kp_symbol *const *symbols,
 				       const size_t *candidates, size_t count, size_t from,
@@ -160,7 +174,7 @@ static struct kp_repetition level_from(const struct kp_symbol *const *symbols,
 		if (is_better(symbols[candidate], symbols[best]))
 			best = candidate;
 	}
-	return (struct kp_repetition){best, period_of(symbols[best]), hits_of(symbols[best])};
+	return kp_repetition_of(symbols[best], best);
 }
 
 bool kp_repetition_find(const struct kp_symbol *const *symbols, size_t count, uint64_t length,

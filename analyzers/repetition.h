@@ -27,6 +27,8 @@
 #define KP_REPETITION_COVERS 0.3
 /* An outer level explains so much more, of time or of launches. */
 #define KP_REPETITION_EXPLAINS 0.003
+/* So much of the hits and waits of an anchor another kernel has that may as well be it. */
+#define KP_REPETITION_AS_GOOD 0.99
 
 struct kp_symbol {
 	uint64_t count;
@@ -58,5 +60,10 @@ bool kp_repetition_same(uint64_t a, uint64_t b);
  */
 bool kp_repetition_find(const struct kp_symbol *const *symbols, size_t count, uint64_t length,
 			size_t *scratch, struct kp_repetition *out);
+/* Whether iterations may as well begin with another symbol than the anchor that was found. */
+bool kp_repetition_as_good(const struct kp_symbol *symbol, const struct kp_symbol *anchor,
+			   uint64_t length);
+/* A symbol, at a place, taken as the anchor. */
+struct kp_repetition kp_repetition_of(const struct kp_symbol *symbol, size_t place);
 
 #endif

@@ -10,6 +10,7 @@
 #include "analyzers/durations.h"
 #include "analyzers/operators.h"
 #include "analyzers/report.h"
+#include "analyzers/report_guess.h"
 #include "analyzers/report_labels.h"
 #include "analyzers/report_uses.h"
 #include "analyzers/sweep.h"
@@ -49,8 +50,10 @@ struct kp_build_gpu {
 
 struct kp_builder {
 	struct kp_reader *reader;
-	unsigned threads;      /* that read it */
-	unsigned pass, passes; /* how often it has been read, and will be at most */
+	unsigned threads;             /* that read it */
+	unsigned pass, passes;        /* how often it has been read, and will be at most */
+	size_t batches_most;          /* of each reading; 0: all */
+	const struct kp_guess *guess; /* borrowed */
 	struct kp_report *report;
 	struct kp_arena *scratch;         /* histograms */
 	struct kp_build_sorting *sorting; /* of batches; NULL: none yet */
@@ -60,7 +63,8 @@ struct kp_builder {
 	struct kp_intern name_texts;
 	struct kp_build_name *names;
 	size_t name_count, name_capacity;
-	struct kp_intern row_keys; /* (name, variant by sequence) */
+	struct kp_build_finder *finder; /* of sequences; NULL: there are none to find */
+	struct kp_intern row_keys;      /* (name, variant by sequence) */
 	struct kp_build_row *rows;
 	size_t row_count, row_capacity;
 	size_t *kernel_of_row;    /* in the report's kernels[], once the ranking stands; scratch */
@@ -96,12 +100,6 @@ struct kp_builder {
 
 /* report_totals.c: GPUs, processes, memory operations, counts, and the totals of all. */
 enum kp_status kp_build_totals(struct kp_builder *builder);
-
-/* report_clocks.c: a reading; all of the GPUs that have a row; the end. */
-enum kp_status kp_build_clocks_read(struct kp_builder *builder, const struct kp_process *process,
-				    const struct kp_clocks *reading);
-enum kp_status kp_build_clocks_put(struct kp_builder *builder, struct kp_gpu_row *rows);
-void kp_build_clocks_fini(struct kp_builder *builder);
 
 /* report_windows.c. Before reading; for each launch of a row, and each timed interval besides;
  * after reading; the span of a GPU; estimates. */

@@ -2,6 +2,7 @@
  * Readings of clocks on their way to the GPUs' rows; see report_build.h. A reading makes no row: a
  * GPU of which nothing else is in the trace is not reported.
  */
+#include "analyzers/report_clocks.h"
 #include "analyzers/report_build.h"
 
 #include <stdlib.h>

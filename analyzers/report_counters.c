@@ -180,12 +180,13 @@ static enum kp_status add_sample(struct kp_build_counters *counters, const size_
 
 enum kp_status kp_build_counters_samples(struct kp_builder *builder, const struct kp_event *event)
 {
-	const struct kp_counters_info *session =
-		kp_process_counters(event->process, event->samples[0].session);
+	const struct kp_counters_info *session = NULL;
 	size_t places[KP_METRIC_COUNT];
 	struct kp_build_counters *counters;
 	enum kp_status status = KP_OK;
 
+	if (event->count) /* a batch of none is sound */
+		session = kp_process_counters(event->process, event->samples[0].session);
 	if (!session || !KP_HAS(session, COUNTERS, device) || !KP_HAS(session, COUNTERS, metrics))
 		return KP_OK;
 	counters = counters_of(

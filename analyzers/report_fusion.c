@@ -44,22 +44,23 @@ void kp_build_fusion_end(struct kp_builder *builder)
 enum kp_status kp_build_fusion_see(struct kp_builder *builder, const struct kp_activity *item)
 {
 	const struct kp_build_fusion *fusion = builder->fusion;
-	uint32_t process = builder->uses[item->use].process;
-	struct kp_fusion_launch launch = {
-		.start_ns = item->start_ns,
-		.end_ns = item->end_ns,
-		.row = item->row,
-		.correlation = item->correlation,
-		.graph = item->graph,
-	};
+	const struct kp_build_use *use = &builder->uses[item->use];
+	const uint32_t *names = builder->processes[use->process].names;
 
 	if (!fusion || item->lane == KP_ACTIVITY_NO_LANE)
 		return KP_OK;
 	if (item->kind != KP_ACTIVITY_KERNEL)
 		return kp_fusion_finder_break(fusion->finder, item->lane);
-	launch.config = &kp_reader_process(builder->reader, process)->configs[item->config];
-	launch.word = fusion->words[builder->processes[process].names[item->config]];
-	return kp_fusion_finder_launch(fusion->finder, item->lane, &launch);
+	return kp_fusion_finder_launch(fusion->finder, item->lane,
+				       &(struct kp_fusion_launch){
+					       .start_ns = item->start_ns,
+					       .end_ns = item->end_ns,
+					       .config = &use->info->configs[item->config],
+					       .row = item->row,
+					       .correlation = item->correlation,
+					       .word = fusion->words[names[item->config]],
+					       .graph = item->graph,
+				       });
 }
 
 /* The place of each row among the report's kernels; NULL without memory. */

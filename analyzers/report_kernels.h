@@ -20,6 +20,7 @@
  */
 struct kp_kernel_row {
 	const char *mangled;   /* as CUPTI gave it, any bytes: print through kp_demangle_escape */
+	size_t mangled_length; /* its NULs are bytes like others */
 	const char *full;      /* demangled, valid UTF-8, control bytes escaped */
 	const char *shortened; /* function and the template arguments that tell variants apart */
 	size_t operator_index;

@@ -2,12 +2,14 @@
 #ifndef KP_ANALYZERS_REPORT_LABELS_H
 #define KP_ANALYZERS_REPORT_LABELS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "analyzers/operators.h"
 #include "trace/reader.h"
 
 struct kp_builder;
+struct kp_guess;
 
 /* One kernel name of the trace. */
 struct kp_build_name {
@@ -21,8 +23,15 @@ enum kp_status kp_build_row_of(struct kp_builder *builder, const struct kp_proce
 			       uint32_t config, uint32_t *row);
 void kp_build_labels_fini(struct kp_builder *builder);
 
-/* report_sequences.c: labels by the order of launches; reads the whole trace if there can be any.
+/*
+ * report_sequences.c: labels by the order of launches. Without a guess it reads the whole trace, if
+ * there can be any; else a batch of it is to be given while all is read, and then the guess to be
+ * compared with what was found, which takes its place. *wrong: it was another.
  */
 enum kp_status kp_build_sequences(struct kp_builder *builder);
+enum kp_status kp_build_sequences_take(struct kp_builder *builder, const struct kp_event *event);
+enum kp_status kp_build_sequences_check(struct kp_builder *builder, struct kp_guess *guess,
+					bool *wrong);
+void kp_build_sequences_end(struct kp_builder *builder);
 
 #endif

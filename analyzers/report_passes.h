@@ -16,8 +16,9 @@ enum kp_status kp_build_read(struct kp_builder *builder, struct kp_relay *relay)
  */
 bool kp_build_is_prepared(void *context, const struct kp_event *event);
 enum kp_status kp_build_prepare(void *context, const struct kp_event *event);
-/* report_read.c: durations, busy time, samples, clocks. */
+/* report_read.c: durations, busy time, samples, clocks; the sums, after the last batch. */
 enum kp_status kp_build_count(void *context, const struct kp_event *event);
+void kp_build_count_finish(struct kp_builder *builder);
 /* report_tally.c: the durations of a batch of launches; the end. */
 enum kp_status kp_build_tally(struct kp_builder *builder, const struct kp_event *event);
 void kp_build_tally_end(struct kp_builder *builder);

@@ -4,6 +4,21 @@
 
 #include <stdlib.h>
 
+/* Then its GPUs are busy with it alone. */
+static bool is_only_process(const struct kp_builder *builder)
+{
+	return kp_reader_process_count(builder->reader) == 1;
+}
+
+static uint64_t busy_ns_of(const struct kp_builder *builder, const struct kp_build_use *use)
+{
+	if (use->sweep)
+		return kp_sweep_busy_ns(use->sweep);
+	return builder->report->options.process_times && is_only_process(builder)
+		       ? kp_sweep_busy_ns(builder->gpus[use->gpu].sweep)
+		       : 0;
+}
+
 static enum kp_status add_use(struct kp_builder *builder, uint32_t process, uint32_t gpu)
 {
 	struct kp_build_use *use;
@@ -18,8 +33,12 @@ static enum kp_status add_use(struct kp_builder *builder, uint32_t process, uint
 		builder->use_capacity = capacity;
 	}
 	use = &builder->uses[builder->use_count++];
-	*use = (struct kp_build_use){.process = process, .gpu = gpu};
-	return builder->report->options.process_times ? kp_sweep_create(NULL, &use->sweep) : KP_OK;
+	*use = (struct kp_build_use){.process = process,
+				     .gpu = gpu,
+				     .info = kp_reader_process(builder->reader, process)};
+	if (!builder->report->options.process_times || is_only_process(builder))
+		return KP_OK;
+	return kp_sweep_create(NULL, &use->sweep);
 }
 
 enum kp_status kp_build_use_of(struct kp_builder *builder, const struct kp_process *process,
@@ -124,7 +143,7 @@ enum kp_status kp_build_process_row(struct kp_builder *builder, size_t number,
 		if (use->process != number)
 			continue;
 		*gpus++ = use->gpu;
-		row->busy_ns += use->sweep ? kp_sweep_busy_ns(use->sweep) : 0;
+		row->busy_ns += busy_ns_of(builder, use);
 	}
 	return KP_OK;
 }

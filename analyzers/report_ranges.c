@@ -46,6 +46,15 @@ static enum kp_status begin_process(struct kp_ranges_process *own, const struct 
 	return own->doubt || own->runs ? KP_OK : KP_NO_MEMORY;
 }
 
+static size_t rows_most(const struct kp_reader *reader)
+{
+	uint64_t most = kp_reader_bytes(reader) / KP_RANGE_ROW_BYTES;
+
+	if (most < KP_RANGE_ROWS_LEAST)
+		return KP_RANGE_ROWS_LEAST;
+	return most < KP_RANGE_ROWS_MOST ? (size_t)most : KP_RANGE_ROWS_MOST;
+}
+
 enum kp_status kp_build_ranges_begin(struct kp_builder *builder)
 {
 	size_t processes = kp_reader_process_count(builder->reader);
@@ -59,6 +68,7 @@ enum kp_status kp_build_ranges_begin(struct kp_builder *builder)
 	builder->ranges = calloc(1, sizeof(*builder->ranges));
 	if (!builder->ranges)
 		return KP_NO_MEMORY;
+	builder->ranges->rows_most = rows_most(builder->reader);
 	builder->ranges->damaged_chunks = kp_reader_damage(builder->reader).damaged_chunks;
 	builder->ranges->processes = calloc(processes, sizeof(*builder->ranges->processes));
 	if (!builder->ranges->processes)
@@ -150,23 +160,47 @@ static enum kp_status add_kernel(struct kp_ranges_process *own,
 	return KP_OK;
 }
 
-enum kp_status kp_build_ranges_launch(struct kp_builder *builder, const struct kp_process *process,
-				      uint32_t row, const struct kp_launch *launch)
+/* Launches of which only the time is known. */
+static enum kp_status add_launches(struct kp_ranges_process *own, const struct kp_build_slot *slots,
+				   const struct kp_event *event)
 {
-	struct kp_ranges_process *own = process_of(builder, process);
-	bool valid = kp_time_quality(launch->start_ns, launch->end_ns) == KP_TIME_VALID;
-	struct kp_ranges_kernel kernel = {.known = valid};
+	struct kp_ranges_kernel *kernel;
+
+	if (!kp_vector_reserve((void **)&own->batch, own->batch_count + event->count,
+			       &own->batch_capacity, sizeof(*own->batch)))
+		return KP_NO_MEMORY;
+	kernel = own->batch + own->batch_count;
+	for (size_t i = 0; i < event->count; i++, kernel++) {
+		const struct kp_launch *launch = &event->launches[i];
+		bool valid = kp_time_quality(launch->start_ns, launch->end_ns) == KP_TIME_VALID;
+
+		kernel->start_ns = kernel->at_ns = valid ? launch->start_ns : 0;
+		kernel->end_ns = valid ? launch->end_ns : 0;
+		kernel->thread = 0;
+		kernel->use = slots[launch->config].use;
+		kernel->known = valid;
+	}
+	own->batch_count += event->count;
+	return KP_OK;
+}
+
+enum kp_status kp_build_ranges_launches(struct kp_builder *builder, const struct kp_event *event)
+{
+	struct kp_ranges_process *own = process_of(builder, event->process);
+	const struct kp_build_slot *slots = builder->processes[event->process->index].slots;
+	enum kp_status status = KP_OK;
 
 	if (!own || own->calls)
 		return KP_OK;
-	if (own->runs)
-		return kp_run_ties_add_launch(own->runs, launch, row);
-	kernel.use = builder->processes[process->index].slots[launch->config].use;
-	if (valid) {
-		kernel.start_ns = kernel.at_ns = launch->start_ns;
-		kernel.end_ns = launch->end_ns;
+	if (!own->runs)
+		return add_launches(own, slots, event);
+	for (size_t i = 0; status == KP_OK && i < event->count; i++) {
+		const struct kp_launch *launch = &event->launches[i];
+
+		status = kp_run_ties_add_launch(own->runs, launch,
+						slots[launch->config].row_plus_one - 1);
 	}
-	return add_kernel(own, &kernel);
+	return status;
 }
 
 /* A record whose launch is known to be of a thread, at a time; or not. */

@@ -13,13 +13,12 @@ struct kp_owned_phase {
 	uint64_t covered_ns; /* until then */
 };
 
-/* report_ranges.c. Before reading; a batch of ranges or runs; a launch of a row; a record and its
- * call, where calls are tied (NULL: it is not); what lies before the watermark of a batch; after
- * reading; into the report, when its totals stand. Errors: KP_NO_MEMORY. */
+/* report_ranges.c. Before reading; a batch of ranges or runs; a batch of launches; a record and
+ * its call, where calls are tied (NULL: it is not); what lies before the watermark of a batch;
+ * after reading; into the report, when its totals stand. Errors: KP_NO_MEMORY. */
 enum kp_status kp_build_ranges_begin(struct kp_builder *builder);
 enum kp_status kp_build_ranges_event(struct kp_builder *builder, const struct kp_event *event);
-enum kp_status kp_build_ranges_launch(struct kp_builder *builder, const struct kp_process *process,
-				      uint32_t row, const struct kp_launch *launch);
+enum kp_status kp_build_ranges_launches(struct kp_builder *builder, const struct kp_event *event);
 enum kp_status kp_build_ranges_tied(struct kp_builder *builder, const struct kp_process *process,
 				    const struct kp_tie_record *record,
 				    const struct kp_host_call *call);

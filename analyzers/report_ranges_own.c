@@ -37,7 +37,7 @@ static enum kp_status find_row(struct kp_build_ranges *ranges, const struct kp_r
 	enum kp_status status;
 	bool added;
 
-	if (ranges->row_count >= KP_RANGE_ROWS_MOST) {
+	if (ranges->row_count >= ranges->rows_most) {
 		if (!kp_intern_find(&ranges->row_keys, key, sizeof(key), number))
 			*number = KP_RANGE_NONE;
 		return KP_OK;
@@ -194,8 +194,8 @@ static bool is_ambiguous(struct kp_range_index *index, uint64_t at_ns)
 {
 	uint32_t domains[STACKS_MOST], count = 0;
 
-	if (index->stack_count > STACKS_MOST)
-		return true;
+	if (index->stack_count > STACKS_MOST || index->stack_count < 2)
+		return index->stack_count > 1;
 	for (size_t i = 0; i < index->stack_count; i++) {
 		struct kp_range_stack *stack = &index->stacks[i];
 
@@ -217,25 +217,29 @@ static void give_by_time(struct owner *owner, struct kp_range_index *index)
 				   kp_range_stack_at(&index->stacks[i], owner->kernel->at_ns));
 }
 
+static void add_to_phase(struct kp_build_ranges *ranges, const struct kp_ranges_kernel *kernel,
+			 unsigned number)
+{
+	struct kp_owned_phase *phase = &ranges->phases[kernel->use][number];
+	uint64_t from_ns =
+		kernel->start_ns > phase->covered_ns ? kernel->start_ns : phase->covered_ns;
+
+	phase->kernels++;
+	phase->kernel_ns += kernel->end_ns - kernel->start_ns;
+	if (kernel->end_ns <= from_ns)
+		return;
+	phase->busy_ns += kernel->end_ns - from_ns;
+	phase->covered_ns = kernel->end_ns;
+}
+
 /* The phases of the use own it, too. */
 static void add_to_phases(const struct owner *owner)
 {
 	const struct kp_ranges_kernel *kernel = owner->kernel;
 
-	for (unsigned i = 0; i < KP_PHASE_COUNT; i++) {
-		struct kp_owned_phase *phase = &owner->ranges->phases[kernel->use][i];
-		uint64_t from_ns =
-			kernel->start_ns > phase->covered_ns ? kernel->start_ns : phase->covered_ns;
-
-		if (!owner->phases[i])
-			continue;
-		phase->kernels++;
-		phase->kernel_ns += kernel->end_ns - kernel->start_ns;
-		if (kernel->end_ns <= from_ns)
-			continue;
-		phase->busy_ns += kernel->end_ns - from_ns;
-		phase->covered_ns = kernel->end_ns;
-	}
+	for (unsigned i = 0; i < KP_PHASE_COUNT; i++)
+		if (owner->phases[i])
+			add_to_phase(owner->ranges, kernel, i);
 }
 
 static void own_one(struct kp_builder *builder, const struct kp_process *process,
@@ -261,6 +265,69 @@ static void own_one(struct kp_builder *builder, const struct kp_process *process
 	ranges->outside += !owner.owned;
 	ranges->owned_ns += owner.owned ? duration_ns : 0;
 	ranges->outside_ns += owner.owned ? 0 : duration_ns;
+}
+
+/* ---- kernels in a row ---- */
+
+/* What kernels in a row add to one range, which has them all. */
+static void give_run(struct kp_build_ranges *ranges, struct kp_range_node *node, bool innermost,
+		     const struct kp_ranges_kernel *kernels, size_t count)
+{
+	uint64_t last_ns = node->last_ns, busy_ns = 0, sum_ns = 0;
+	struct kp_ranges_row *row;
+
+	if (node->row == KP_RANGE_NONE)
+		return;
+	for (size_t i = 0; i < count; i++) {
+		uint64_t start_ns = kernels[i].start_ns, end_ns = kernels[i].end_ns;
+		uint64_t from_ns = start_ns > last_ns ? start_ns : last_ns;
+
+		sum_ns = kp_add_saturating(sum_ns, end_ns - start_ns);
+		busy_ns += end_ns > from_ns ? end_ns - from_ns : 0;
+		last_ns = end_ns > last_ns ? end_ns : last_ns;
+	}
+	if (!node->last_ns || kernels[0].start_ns < node->first_ns)
+		node->first_ns = kernels[0].start_ns;
+	node->last_ns = last_ns;
+	node->busy_ns += busy_ns;
+	row = &ranges->rows[node->row];
+	row->kernels += count;
+	row->kernel_ns = kp_add_saturating(row->kernel_ns, sum_ns);
+	row->own_kernels += innermost ? count : 0;
+	row->own_kernel_ns = kp_add_saturating(row->own_kernel_ns, innermost ? sum_ns : 0);
+}
+
+/* Whether ranges own by time, and all are of one thread and domain. */
+static bool is_simple(const struct kp_ranges_process *own)
+{
+	return own->doubt && own->index.stack_count == 1 && !own->index.stacks->of_process;
+}
+
+/* Then: all from the first on, which is known, that the same ranges own. Returns how many. */
+static size_t own_run(struct kp_build_ranges *ranges, const struct kp_process *process,
+		      const struct kp_ranges_kernel *kernels, size_t count, uint64_t watermark_ns)
+{
+	struct kp_ranges_process *own = &ranges->processes[process->index];
+	struct kp_range_stack *stack = own->index.stacks;
+	struct owner owner = {.ranges = ranges, .process = process};
+	uint64_t until_ns, sum_ns = 0;
+	uint32_t at = kp_range_stack_at(stack, kernels->at_ns);
+	size_t run = 0;
+
+	until_ns = kp_range_stack_until(stack, at, kernels->at_ns);
+	until_ns = until_ns < watermark_ns ? until_ns : watermark_ns;
+	for (; run < count && kernels[run].known && kernels[run].at_ns < until_ns; run++)
+		sum_ns += kernels[run].end_ns - kernels[run].start_ns;
+	for (uint32_t node = at; node != KP_RANGE_NONE; node = stack->nodes[node].parent) {
+		note_phase(&owner, stack->nodes[node].name);
+		give_run(ranges, &stack->nodes[node], node == at, kernels, run);
+	}
+	for (unsigned i = 0; i < KP_PHASE_COUNT; i++)
+		for (size_t k = 0; owner.phases[i] && k < run; k++)
+			add_to_phase(ranges, &kernels[k], i);
+	*(at == KP_RANGE_NONE ? &ranges->outside : &ranges->owned) += run;
+	*(at == KP_RANGE_NONE ? &ranges->outside_ns : &ranges->owned_ns) += sum_ns;
+	return run;
 }
 
 /* ---- a batch ---- */
@@ -343,11 +410,17 @@ enum kp_status kp_ranges_own(struct kp_builder *builder, const struct kp_process
 		return KP_NO_MEMORY;
 	if (sort_batch(own) != KP_OK)
 		return KP_NO_MEMORY;
-	for (size_t i = 0; i < own->batch_count; i++) {
-		if (own->batch[i].at_ns < watermark_ns)
-			own_one(builder, process, &own->batch[i]);
+	for (size_t i = 0, taken; i < own->batch_count; i += taken) {
+		const struct kp_ranges_kernel *kernel = &own->batch[i];
+
+		taken = 1;
+		if (kernel->at_ns >= watermark_ns)
+			own->batch[left++] = *kernel;
+		else if (is_simple(own) && kernel->known)
+			taken = own_run(builder->ranges, process, kernel, own->batch_count - i,
+					watermark_ns);
 		else
-			own->batch[left++] = own->batch[i];
+			own_one(builder, process, kernel);
 	}
 	own->batch_count = own->left_count = left;
 	return KP_OK;

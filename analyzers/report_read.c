@@ -1,5 +1,6 @@
 /* What a report counts of each batch of a trace; see report_build.h. */
 #include "analyzers/report_build.h"
+#include "analyzers/report_clocks.h"
 #include "analyzers/report_counters.h"
 #include "analyzers/report_passes.h"
 #include "analyzers/slice.h"
@@ -12,67 +13,63 @@ static void widen_span(struct kp_gpu_row *gpu, uint64_t start_ns, uint64_t end_n
 		gpu->last_ns = end_ns;
 }
 
-static enum kp_status read_timed(struct kp_builder *builder, const struct kp_process *process,
-				 const struct kp_launch *launch, struct kp_build_slot *slot)
+/* What is not asked for as a rule, of a launch with valid times or not. */
+static enum kp_status read_more(struct kp_builder *builder, const struct kp_process *process,
+				const struct kp_launch *launch, struct kp_build_slot *slot)
 {
-	struct kp_build_gpu *gpu = &builder->gpus[slot->gpu];
+	uint32_t row = slot->row_plus_one - 1;
+	bool timed = kp_time_quality(launch->start_ns, launch->end_ns) == KP_TIME_VALID;
 	struct kp_build_use *use = &builder->uses[slot->use];
-	uint64_t duration_ns = launch->end_ns - launch->start_ns;
-	enum kp_status status = KP_OK;
+	enum kp_status status = kp_build_windows_launch(builder, process, row, launch);
 
-	slot->total_ns = kp_add_saturating(slot->total_ns, duration_ns);
-	gpu->row.kernel_ns = kp_add_saturating(gpu->row.kernel_ns, duration_ns);
-	widen_span(&gpu->row, launch->start_ns, launch->end_ns);
-	status = kp_build_overview_launch(builder, slot->gpu, slot->row_plus_one - 1,
-					  launch->start_ns, launch->end_ns);
-	if (status != KP_OK)
-		return status;
-	if (use->sweep)
-		status = kp_sweep_add(use->sweep, launch->start_ns, launch->end_ns, 0);
 	if (status == KP_OK)
-		status = kp_build_counters_launch(builder, &process->configs[launch->config],
-						  launch, slot);
-	if (status != KP_OK)
+		status = kp_build_ranks_launch(builder, process, launch);
+	if (status != KP_OK || !timed)
 		return status;
-	return kp_sweep_add(gpu->sweep, launch->start_ns, launch->end_ns, slot->row_plus_one - 1);
+	status =
+		kp_build_overview_launch(builder, slot->gpu, row, launch->start_ns, launch->end_ns);
+	if (status == KP_OK && use->sweep)
+		status = kp_sweep_add(use->sweep, launch->start_ns, launch->end_ns, 0);
+	return status == KP_OK ? kp_build_counters_launch(
+					 builder, &process->configs[launch->config], launch, slot)
+			       : status;
 }
 
-static enum kp_status read_launch(struct kp_builder *builder, const struct kp_process *process,
-				  const struct kp_launch *launch)
+static bool wants_more(const struct kp_builder *builder)
 {
-	struct kp_build_process *reading = &builder->processes[process->index];
-	struct kp_build_slot *slot = &reading->slots[launch->config];
-	struct kp_report_counts *counts = &builder->report->counts;
-	bool in_graph = launch->graph || launch->graph_node;
-	enum kp_status status =
-		kp_build_windows_launch(builder, process, slot->row_plus_one - 1, launch);
+	const struct kp_report_options *options = &builder->report->options;
 
-	if (status != KP_OK)
-		return status;
-	status = kp_build_ranks_launch(builder, process, launch);
-	if (status != KP_OK)
-		return status;
-	slot->calls++;
-	slot->graph_calls += in_graph;
-	reading->kernels++;
-	builder->rows[slot->row_plus_one - 1].calls++;
-	builder->rows[slot->row_plus_one - 1].graph_calls += in_graph;
-	builder->gpus[slot->gpu].row.kernels++;
-	counts->kernels++;
-	counts->graph_kernels += in_graph;
-	switch (kp_time_quality(launch->start_ns, launch->end_ns)) {
-	case KP_TIME_UNTIMED:
-		counts->kernels_untimed++;
-		break;
-	case KP_TIME_INVALID:
-		counts->kernels_invalid++;
-		break;
-	case KP_TIME_VALID:
-		counts->kernels_timed++;
-		reading->kernel_ns =
-			kp_add_saturating(reading->kernel_ns, launch->end_ns - launch->start_ns);
-		status = read_timed(builder, process, launch, slot);
-		break;
+	return builder->windows || builder->ranks || builder->counted || options->overview ||
+	       (options->process_times && kp_reader_process_count(builder->reader) > 1);
+}
+
+/* What all launches of a slice add to; rows, GPUs and the whole get it at the end: a slot is one
+ * line of a cache. */
+static enum kp_status read_slice(struct kp_builder *builder, const struct kp_event *slice)
+{
+	struct kp_build_slot *slots = builder->processes[slice->process->index].slots;
+	bool more = wants_more(builder);
+	enum kp_status status = KP_OK;
+
+	for (size_t i = 0; status == KP_OK && i < slice->count; i++) {
+		const struct kp_launch *launch = &slice->launches[i];
+		struct kp_build_slot *slot = &slots[launch->config];
+		enum kp_time_quality quality = kp_time_quality(launch->start_ns, launch->end_ns);
+
+		slot->calls++;
+		slot->graph_calls += launch->graph || launch->graph_node;
+		if (more)
+			status = read_more(builder, slice->process, launch, slot);
+		if (status != KP_OK || quality != KP_TIME_VALID) {
+			builder->report->counts.kernels_untimed += quality == KP_TIME_UNTIMED;
+			builder->report->counts.kernels_invalid += quality == KP_TIME_INVALID;
+			continue;
+		}
+		slot->total_ns =
+			kp_add_saturating(slot->total_ns, launch->end_ns - launch->start_ns);
+		widen_span(&builder->gpus[slot->gpu].row, launch->start_ns, launch->end_ns);
+		status = kp_sweep_add(builder->gpus[slot->gpu].sweep, launch->start_ns,
+				      launch->end_ns, slot->row_plus_one - 1);
 	}
 	return status;
 }
@@ -84,14 +81,41 @@ static enum kp_status read_launches(struct kp_builder *builder, const struct kp_
 	struct kp_event slice;
 
 	while (status == KP_OK && kp_slices_next(&slices, &slice)) {
-		for (size_t i = 0; status == KP_OK && i < slice.count; i++)
-			status = read_launch(builder, slice.process, &slice.launches[i]);
+		status = read_slice(builder, &slice);
 		for (size_t i = 0; status == KP_OK && i < builder->gpu_count; i++)
 			status = kp_sweep_settle(builder->gpus[i].sweep, slice.watermark_ns);
 		if (status == KP_OK)
 			status = kp_build_uses_settle(builder, slice.watermark_ns);
 	}
+	builder->processes[event->process->index].kernels += event->count;
 	return status;
+}
+
+void kp_build_count_finish(struct kp_builder *builder)
+{
+	size_t processes = kp_reader_process_count(builder->reader);
+	struct kp_report_counts *counts = &builder->report->counts;
+
+	for (size_t p = 0; p < processes; p++) {
+		struct kp_build_process *reading = &builder->processes[p];
+		size_t configs = kp_reader_process(builder->reader, p)->config_count;
+
+		for (size_t i = 0; reading->slots && i < configs; i++) {
+			const struct kp_build_slot *slot = &reading->slots[i];
+			struct kp_gpu_row *gpu = &builder->gpus[slot->gpu].row;
+
+			if (!slot->row_plus_one)
+				continue;
+			builder->rows[slot->row_plus_one - 1].calls += slot->calls;
+			builder->rows[slot->row_plus_one - 1].graph_calls += slot->graph_calls;
+			reading->kernel_ns = kp_add_saturating(reading->kernel_ns, slot->total_ns);
+			gpu->kernel_ns = kp_add_saturating(gpu->kernel_ns, slot->total_ns);
+			gpu->kernels += slot->calls;
+			counts->kernels += slot->calls;
+			counts->graph_kernels += slot->graph_calls;
+		}
+	}
+	counts->kernels_timed = counts->kernels - counts->kernels_untimed - counts->kernels_invalid;
 }
 
 static enum kp_status read_memop(struct kp_builder *builder, const struct kp_process *process,

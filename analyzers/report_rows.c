@@ -136,6 +136,7 @@ static enum kp_status draft_row(struct kp_builder *builder, uint32_t number,
 	draft->number = number;
 	draft->mangled = from->mangled;
 	row->mangled = from->mangled.bytes;
+	row->mangled_length = from->mangled.length;
 	row->full = from->full;
 	row->operator_index =
 		kp_operators_variant(builder->operators, from->label.variant).operator_index;

@@ -2,7 +2,8 @@
  * What only the order of kernels on a stream tells: attention written out as two matrix products
  * with a softmax between them; see «sequences» in operators.yaml. Private to report*.c.
  *
- * Soundness. The whole trace is read once before the ranking, and each stream followed on its own.
+ * Soundness. The whole trace is looked at, before the ranking or, where its beginning has told what
+ * to expect, along with it; and each stream is followed on its own.
  * A run of launches counts only if it holds all steps in order, if everything between them is of
  * the kinds that the sequence allows, and if launches are in order in time: with graphs, whose
  * branches may share a stream's number, none may begin before the one before it ended. What is
@@ -57,8 +58,8 @@ struct place {
 	uint32_t operator_index;
 };
 
-struct finder {
-	struct kp_builder *builder;
+struct kp_build_finder {
+	const struct kp_builder *builder;
 	const struct kp_sequence *sequences;
 	size_t sequence_count;
 	unsigned *masks; /* [name][sequence] */
@@ -70,7 +71,7 @@ struct finder {
 	struct place **places;  /* [process]: [configuration]; the same */
 };
 
-static unsigned mask_of(const struct finder *finder, const struct kp_sequence *sequence,
+static unsigned mask_of(const struct kp_build_finder *finder, const struct kp_sequence *sequence,
 			const struct kp_label *label)
 {
 	const struct kp_operators *operators = finder->builder->operators;
@@ -84,9 +85,9 @@ static unsigned mask_of(const struct finder *finder, const struct kp_sequence *s
 	return mask;
 }
 
-static enum kp_status make_masks(struct finder *finder)
+static enum kp_status make_masks(struct kp_build_finder *finder)
 {
-	struct kp_builder *builder = finder->builder;
+	const struct kp_builder *builder = finder->builder;
 
 	finder->masks =
 		calloc(builder->name_count * finder->sequence_count + 1, sizeof(*finder->masks));
@@ -98,7 +99,7 @@ static enum kp_status make_masks(struct finder *finder)
 }
 
 /* Makes counters for the processes in which all steps of a sequence occur; *any: there is one. */
-static enum kp_status make_tallies(struct finder *finder, bool *any)
+static enum kp_status make_tallies(struct kp_build_finder *finder, bool *any)
 {
 	size_t processes = kp_reader_process_count(finder->builder->reader);
 
@@ -133,7 +134,7 @@ static enum kp_status make_tallies(struct finder *finder, bool *any)
 
 /* ---- while reading ---- */
 
-static enum kp_status find_stream(struct finder *finder, const struct kp_process *process,
+static enum kp_status find_stream(struct kp_build_finder *finder, const struct kp_process *process,
 				  const struct kp_launch_config *config, uint32_t *number)
 {
 	const uint32_t key[4] = {process->index, config->device, config->context, config->stream};
@@ -250,7 +251,7 @@ static bool in_order(struct stream *stream, const struct kp_launch *launch)
 }
 
 /* The first launch of a configuration. */
-static enum kp_status fill_place(struct finder *finder, const struct kp_process *process,
+static enum kp_status fill_place(struct kp_build_finder *finder, const struct kp_process *process,
 				 uint32_t config, struct place *place)
 {
 	const struct kp_builder *builder = finder->builder;
@@ -265,7 +266,7 @@ static enum kp_status fill_place(struct finder *finder, const struct kp_process 
 	return status;
 }
 
-static enum kp_status follow(struct finder *finder, const struct kp_process *process,
+static enum kp_status follow(struct kp_build_finder *finder, const struct kp_process *process,
 			     const struct kp_launch *launch)
 {
 	struct place *place = &finder->places[process->index][launch->config];
@@ -301,24 +302,21 @@ static enum kp_status follow(struct finder *finder, const struct kp_process *pro
 	return KP_OK;
 }
 
-static enum kp_status take(void *context, const struct kp_event *event)
+enum kp_status kp_build_sequences_take(struct kp_builder *builder, const struct kp_event *event)
 {
-	struct finder *finder = context;
+	struct kp_build_finder *finder = builder->finder;
 	enum kp_status status = KP_OK;
 
-	if (event->kind != KP_EVENT_LAUNCHES || !finder->tallies[event->process->index])
+	if (!finder || event->kind != KP_EVENT_LAUNCHES || !finder->tallies[event->process->index])
 		return KP_OK;
 	for (size_t i = 0; status == KP_OK && i < event->count; i++)
 		status = follow(finder, event->process, &event->launches[i]);
 	return status;
 }
 
-static enum kp_status read_all(struct finder *finder)
+static enum kp_status take(void *context, const struct kp_event *event)
 {
-	struct kp_relay relay = {.context = finder, .takers = {take}, .taker_count = 1};
-
-	finder->builder->passes++;
-	return kp_build_read(finder->builder, &relay);
+	return kp_build_sequences_take(context, event);
 }
 
 /* ---- results ---- */
@@ -330,30 +328,32 @@ static bool belongs(const struct tally *tally)
 	       tally->followed * 2 >= tally->in;
 }
 
-static enum kp_status label_process(struct finder *finder, size_t index)
+/* The labels of a process's configurations, on the heap; NULL without memory. */
+static uint32_t *label_process(const struct kp_build_finder *finder, size_t index)
 {
 	const struct kp_process *process = kp_reader_process(finder->builder->reader, index);
-	struct kp_build_process *reading = &finder->builder->processes[index];
+	const struct kp_build_process *reading = &finder->builder->processes[index];
 	const struct tally *tallies = finder->tallies[index];
+	uint32_t *sequences = calloc(process->config_count + 1, sizeof(*sequences));
 
-	reading->sequences = calloc(process->config_count + 1, sizeof(*reading->sequences));
-	if (!reading->sequences)
-		return KP_NO_MEMORY;
-	for (size_t i = 0; i < process->config_count; i++) {
+	for (size_t i = 0; sequences && i < process->config_count; i++) {
 		const struct kp_label *label = &finder->builder->names[reading->names[i]].label;
 
 		for (size_t k = finder->sequence_count; k-- > 0;)
 			if (label->source != KP_LABEL_USER &&
 			    belongs(&tallies[k * process->config_count + i]))
-				reading->sequences[i] = (uint32_t)finder->sequences[k].variant;
+				sequences[i] = (uint32_t)finder->sequences[k].variant;
 	}
-	return KP_OK;
+	return sequences;
 }
 
-static void finder_fini(struct finder *finder)
+void kp_build_sequences_end(struct kp_builder *builder)
 {
-	size_t processes = kp_reader_process_count(finder->builder->reader);
+	struct kp_build_finder *finder = builder->finder;
+	size_t processes = kp_reader_process_count(builder->reader);
 
+	if (!finder)
+		return;
 	for (size_t i = 0; finder->tallies && i < processes; i++)
 		free(finder->tallies[i]);
 	for (size_t i = 0; finder->places && i < processes; i++)
@@ -364,27 +364,99 @@ static void finder_fini(struct finder *finder)
 	free(finder->stream);
 	free(finder->tracks);
 	kp_intern_fini(&finder->streams);
+	free(finder);
+	builder->finder = NULL;
+}
+
+/* Labels by what a guess says, of processes that have them. */
+static enum kp_status apply_guess(struct kp_builder *builder)
+{
+	const struct kp_guess *guess = builder->guess;
+
+	for (size_t i = 0; i < guess->process_count; i++) {
+		size_t bytes = kp_reader_process(builder->reader, i)->config_count *
+			       sizeof(**guess->sequences);
+		uint32_t **out = &builder->processes[i].sequences;
+
+		if (!guess->sequences[i])
+			continue;
+		*out = malloc(bytes + 1);
+		if (!*out)
+			return KP_NO_MEMORY;
+		memcpy(*out, guess->sequences[i], bytes);
+	}
+	return KP_OK;
+}
+
+static enum kp_status read_all(struct kp_builder *builder)
+{
+	struct kp_relay relay = {.context = builder, .takers = {take}, .taker_count = 1};
+	size_t processes = kp_reader_process_count(builder->reader);
+	enum kp_status status;
+
+	builder->passes++;
+	status = kp_build_read(builder, &relay);
+	for (size_t i = 0; status == KP_OK && i < processes; i++) {
+		if (!builder->finder->tallies[i])
+			continue;
+		builder->processes[i].sequences = label_process(builder->finder, i);
+		status = builder->processes[i].sequences ? KP_OK : KP_NO_MEMORY;
+	}
+	kp_build_sequences_end(builder);
+	return status;
+}
+
+static enum kp_status make_finder(struct kp_builder *builder)
+{
+	struct kp_build_finder *finder = calloc(1, sizeof(*finder));
+	enum kp_status status;
+	bool any = false;
+
+	builder->finder = finder;
+	if (!finder)
+		return KP_NO_MEMORY;
+	finder->builder = builder;
+	finder->sequences = builder->operators->sequences;
+	finder->sequence_count = builder->operators->sequence_count;
+	status = make_masks(finder);
+	if (status == KP_OK)
+		status = make_tallies(finder, &any);
+	if (status == KP_OK && !any)
+		kp_build_sequences_end(builder);
+	return status;
 }
 
 enum kp_status kp_build_sequences(struct kp_builder *builder)
 {
-	struct finder finder = {.builder = builder,
-				.sequences = builder->operators->sequences,
-				.sequence_count = builder->operators->sequence_count};
-	size_t processes = kp_reader_process_count(builder->reader);
+	const struct kp_guess *guess = builder->guess;
 	enum kp_status status = KP_OK;
-	bool any = false;
 
-	if (finder.sequence_count) {
-		status = make_masks(&finder);
-		if (status == KP_OK)
-			status = make_tallies(&finder, &any);
-		if (status == KP_OK && any)
-			status = read_all(&finder);
-		for (size_t i = 0; status == KP_OK && any && i < processes; i++)
-			if (finder.tallies[i])
-				status = label_process(&finder, i);
+	if (builder->operators->sequence_count && !(guess->made && guess->is_known))
+		status = make_finder(builder);
+	if (status == KP_OK && guess->made)
+		return apply_guess(builder);
+	return status == KP_OK && builder->finder ? read_all(builder) : status;
+}
+
+enum kp_status kp_build_sequences_check(struct kp_builder *builder, struct kp_guess *guess,
+					bool *wrong)
+{
+	*wrong = false;
+	for (size_t i = 0; builder->finder && i < guess->process_count; i++) {
+		size_t bytes = kp_reader_process(builder->reader, i)->config_count *
+			       sizeof(**guess->sequences);
+		uint32_t *sequences;
+
+		if (!builder->finder->tallies[i])
+			continue;
+		sequences = label_process(builder->finder, i);
+		if (!sequences)
+			return KP_NO_MEMORY;
+		*wrong |=
+			!guess->sequences[i] || memcmp(sequences, guess->sequences[i], bytes) != 0;
+		free(guess->sequences[i]);
+		guess->sequences[i] = sequences;
 	}
-	finder_fini(&finder);
-	return status;
+	guess->is_known = true;
+	return KP_OK;
 }

@@ -13,10 +13,10 @@
 static enum kp_status tie_launches(struct kp_builder *builder, const struct kp_event *event)
 {
 	const struct kp_build_slot *slots = builder->processes[event->process->index].slots;
-	enum kp_status status = KP_OK;
+	enum kp_status status = kp_build_ranges_launches(builder, event);
 
-	if (!builder->host && !builder->ranges && !kp_build_calls_wanted(builder, event->process))
-		return KP_OK;
+	if (!builder->host && !kp_build_calls_wanted(builder, event->process))
+		return status;
 	for (size_t i = 0; status == KP_OK && i < event->count; i++) {
 		const struct kp_launch *launch = &event->launches[i];
 		uint32_t row = slots[launch->config].row_plus_one - 1;
@@ -24,8 +24,6 @@ static enum kp_status tie_launches(struct kp_builder *builder, const struct kp_e
 		status = kp_build_host_launch(builder, event->process, row, launch);
 		if (status == KP_OK)
 			status = kp_build_calls_launch(builder, event->process, row, launch);
-		if (status == KP_OK)
-			status = kp_build_ranges_launch(builder, event->process, row, launch);
 	}
 	return status;
 }

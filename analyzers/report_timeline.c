@@ -13,6 +13,8 @@
 #define NAME_KNOWN 0x80
 #define NAME_STEP 0x40
 #define NAME_PHASE 0x0f
+/* What kernels took in iterations that may be shown, one entry a kernel and iteration. */
+#define TAKEN_MOST ((size_t)1 << 20)
 
 enum kp_status kp_line_restart(struct kp_build_timeline *line, struct kp_line_gpu *gpu)
 {
@@ -20,6 +22,19 @@ enum kp_status kp_line_restart(struct kp_build_timeline *line, struct kp_line_gp
 	gpu->activities = kp_activities_create();
 	gpu->gaps = (struct kp_gaps){.arena = line->arena};
 	return gpu->activities ? KP_OK : KP_NO_MEMORY;
+}
+
+/* A use that is new: where it is guessed what repeats, its iterations are followed at once. */
+static enum kp_status expect(struct kp_builder *builder, size_t number)
+{
+	const struct kp_guess *guess = builder->guess;
+	struct kp_line_use *use = &builder->timeline->uses[number];
+
+	if (number >= guess->anchor_count || !guess->anchors[number].found)
+		return KP_OK;
+	use->found = true;
+	use->anchor = guess->anchors[number].symbol;
+	return kp_line_watch(builder->timeline, use, guess->anchors[number].period);
 }
 
 /* Room for the GPUs and uses that the report has. */
@@ -32,7 +47,9 @@ static enum kp_status reserve(struct kp_builder *builder)
 	    !kp_vector_reserve((void **)&line->uses, builder->use_count, &line->use_capacity,
 			       sizeof(*line->uses)))
 		return KP_NO_MEMORY;
-	line->use_count = builder->use_count;
+	for (; line->use_count < builder->use_count; line->use_count++)
+		if (expect(builder, line->use_count) != KP_OK)
+			return KP_NO_MEMORY;
 	for (; line->gpu_count < builder->gpu_count; line->gpu_count++)
 		if (kp_line_restart(line, &line->gpus[line->gpu_count]) != KP_OK)
 			return KP_NO_MEMORY;
@@ -52,6 +69,7 @@ enum kp_status kp_build_timeline_begin(struct kp_builder *builder)
 		return KP_NO_MEMORY;
 	line->processes = calloc(processes + 1, sizeof(*line->processes));
 	line->arena = kp_arena_create();
+	line->taken_room = TAKEN_MOST;
 	return line->processes && line->arena ? KP_OK : KP_NO_MEMORY;
 }
 
@@ -75,9 +93,7 @@ void kp_build_timeline_end(struct kp_builder *builder)
 		free(line->gpus[i].verdicts.causes);
 	}
 	for (size_t i = 0; i < line->use_count; i++) {
-		if (line->uses[i].iterations)
-			kp_iterations_fini(line->uses[i].iterations);
-		free(line->uses[i].iterations);
+		kp_line_unwatch(&line->uses[i]);
 		kp_gap_calls_fini(&line->uses[i].calls);
 	}
 	free(line->processes);
@@ -304,8 +320,7 @@ enum kp_status kp_line_add(struct kp_builder *builder, const struct kp_event *ev
 uint64_t kp_line_window(struct kp_builder *builder, const struct kp_activity *kernel)
 {
 	struct kp_line_use *use = &builder->timeline->uses[kernel->use];
-	const struct kp_process *process =
-		kp_reader_process(builder->reader, builder->uses[kernel->use].process);
+	const struct kp_process *process = builder->uses[kernel->use].info;
 
 	if (!process->window_count)
 		return 0;
@@ -343,9 +358,7 @@ struct visit {
 static enum kp_status wait_for_call(const struct visit *at, struct kp_line_use *use,
 				    const struct kp_activity *kernel, const struct kp_gap *gap)
 {
-	uint32_t process = at->builder->uses[kernel->use].process;
-
-	if (!kp_reader_process(at->builder->reader, process)->promised_host_calls ||
+	if (!at->builder->uses[kernel->use].info->promised_host_calls ||
 	    !kp_gap_calls_can_tell(gap, kernel))
 		return KP_OK;
 	return kp_gap_calls_add(&use->calls, gap, kernel, at->gpu->gaps.gaps - 1);
@@ -373,6 +386,7 @@ static enum kp_status visit(void *context, const struct kp_activity *item)
 	struct kp_symbol *symbol;
 	struct kp_gap gap;
 	uint64_t waited_ns = 0;
+	bool any;
 	enum kp_status status;
 
 	status = kp_alone_add(&at->gpu->alone, item, &line->alone);
@@ -384,8 +398,9 @@ static enum kp_status visit(void *context, const struct kp_activity *item)
 		kp_gaps_memory(&at->gpu->gaps, item);
 		return KP_OK;
 	}
-	if (kp_gaps_reach(&at->gpu->gaps, item, kp_line_window(at->builder, item), !use->position,
-			  &gap)) {
+	any = kp_gaps_reach(&at->gpu->gaps, item, kp_line_window(at->builder, item), !use->position,
+			    &gap);
+	if (any) {
 		waited_ns = gap.end_ns - gap.begin_ns;
 		status = wait_for_call(at, use, item, &gap);
 	}
@@ -398,6 +413,11 @@ static enum kp_status visit(void *context, const struct kp_activity *item)
 	symbol = kp_line_graph_begin(line, use, item);
 	if (symbol)
 		kp_symbol_add(symbol, use->position, 0, waited_ns);
+	if (use->iterations)
+		status = kp_line_iterate(line, (size_t)(at->gpu - line->gpus), item,
+					 any ? &gap : NULL, symbol);
+	if (status != KP_OK)
+		return status;
 	kp_symbol_add(&line->symbols[item->symbol], use->position++, item->end_ns - item->start_ns,
 		      waited_ns);
 	return kp_gaps_run(&at->gpu->gaps, item);
@@ -452,6 +472,24 @@ enum kp_status kp_build_timeline_flush(struct kp_builder *builder)
 		return KP_OK;
 	status = reserve(builder);
 	return status == KP_OK ? settle(builder, UINT64_MAX) : status;
+}
+
+static enum kp_status prepare_and_follow(void *context, const struct kp_event *event)
+{
+	enum kp_status status = kp_build_prepare(context, event);
+
+	return status == KP_OK ? follow(context, event) : status;
+}
+
+enum kp_status kp_build_timeline_guess(struct kp_builder *builder)
+{
+	struct kp_relay relay = {
+		.context = builder, .takers = {prepare_and_follow}, .taker_count = 1};
+	enum kp_status status = kp_build_read(builder, &relay);
+
+	if (status == KP_OK)
+		status = kp_build_timeline_flush(builder);
+	return status == KP_OK ? kp_line_find(builder) : status;
 }
 
 enum kp_status kp_build_timeline_tied(struct kp_builder *builder, const struct kp_process *process,

@@ -5,10 +5,12 @@
 #include "analyzers/host_ties.h"
 #include "analyzers/report_build.h"
 
-/* Before reading; after the last batch; a record and its call; all
+/* Before reading; the timeline alone of the first batches, and what repeats in it; after the last
+ * batch; a record and its call; all
  * of it, when the totals stand; into the report, when the ranking stands; what others ran between
  * the kernels of a process; exclusive times. Errors: KP_NO_MEMORY, the reader's. */
 enum kp_status kp_build_timeline_begin(struct kp_builder *builder);
+enum kp_status kp_build_timeline_guess(struct kp_builder *builder);
 enum kp_status kp_build_timeline_flush(struct kp_builder *builder);
 enum kp_status kp_build_timeline_tied(struct kp_builder *builder, const struct kp_process *process,
 				      const struct kp_tie_record *record,

@@ -37,8 +37,32 @@ static enum kp_status sort_symbols(const struct kp_build_timeline *line, size_t 
 	return KP_OK;
 }
 
-static enum kp_status find_repetition(struct kp_build_timeline *line)
+/* The kernel that the beginning of the trace says is taken where it is as good as the best: of what
+ * comes once an iteration it is chance which is. */
+static void prefer(const struct kp_builder *builder, size_t number)
 {
+	const struct kp_guess *guess = builder->guess;
+	const struct kp_build_timeline *line = builder->timeline;
+	struct kp_line_use *use = &builder->timeline->uses[number];
+	uint32_t symbol, key[2];
+	size_t length;
+
+	if (!use->found || number >= guess->anchor_count || !guess->anchors[number].found)
+		return;
+	symbol = guess->anchors[number].symbol;
+	if (symbol >= line->symbol_keys.count)
+		return;
+	memcpy(key, kp_intern_bytes(&line->symbol_keys, symbol, &length), sizeof(key));
+	if (key[0] != number || !kp_repetition_as_good(&line->symbols[symbol],
+						       &line->symbols[use->anchor], use->position))
+		return;
+	use->anchor = symbol;
+	use->repetition = kp_repetition_of(&line->symbols[symbol], use->repetition.anchor);
+}
+
+enum kp_status kp_line_find(struct kp_builder *builder)
+{
+	struct kp_build_timeline *line = builder->timeline;
 	size_t count = line->symbol_keys.count;
 	const struct kp_symbol **symbols = malloc((count + 1) * sizeof(struct kp_symbol *));
 	size_t *scratch = malloc((count + 1) * sizeof(*scratch));
@@ -57,23 +81,13 @@ static enum kp_status find_repetition(struct kp_build_timeline *line)
 			kp_repetition_find(symbols, own, use->position, scratch, &use->repetition);
 		if (use->found)
 			use->anchor = (uint32_t)numbers[first[i] + use->repetition.anchor];
+		prefer(builder, i);
 	}
 	free(symbols);
 	free(scratch);
 	free(numbers);
 	free(first);
 	return status;
-}
-
-static enum kp_status watch_iterations(struct kp_build_timeline *line, struct kp_line_use *use,
-				       uint32_t period)
-{
-	use->iterations = calloc(1, sizeof(*use->iterations));
-	if (!use->iterations)
-		return KP_NO_MEMORY;
-	use->iterations->arena = line->arena;
-	use->iterations->period = period;
-	return kp_iterations_watch(use->iterations, line->usual_ns, line->symbol_keys.count);
 }
 
 /* What each kernel takes in an iteration of its use, on average. */
@@ -110,11 +124,12 @@ static enum kp_status prepare(struct kp_builder *builder, size_t number, bool *a
 
 	use->position = use->window = 0;
 	use->newest_graph = 0;
+	kp_line_unwatch(use);
 	if (use->found)
-		status = watch_iterations(line, use, use->repetition.period);
+		status = kp_line_watch(line, use, use->repetition.period);
 	if (process->steps.count) {
 		use->steps.stretches = &process->steps;
-		status = watch_iterations(line, use, 0);
+		status = kp_line_watch(line, use, 0);
 	}
 	*any |= use->iterations != NULL;
 	for (unsigned i = 0; i < KP_PHASE_COUNT; i++) {
@@ -128,84 +143,12 @@ static enum kp_status prepare(struct kp_builder *builder, size_t number, bool *a
 
 /* ---- along the trace ---- */
 
-/* The next border of a walk; UINT64_MAX: none is left. */
-static uint64_t next_border(const struct kp_line_walk *walk)
-{
-	if (!walk->stretches || walk->next == walk->stretches->count)
-		return UINT64_MAX;
-	return walk->inside ? walk->stretches->items[walk->next].end_ns
-			    : walk->stretches->items[walk->next].begin_ns;
-}
-
-/* Crosses the next border. */
-static void cross(struct kp_line_walk *walk)
-{
-	walk->next += walk->inside;
-	walk->inside = !walk->inside;
-}
-
-static struct kp_iteration_mark mark_at(const struct kp_line_gpu *gpu,
-					const struct kp_line_use *use, uint64_t at_ns)
-{
-	return (struct kp_iteration_mark){
-		.at_ns = at_ns,
-		.busy_ns = kp_gaps_busy_until(&gpu->gaps, at_ns),
-		.kernels = use->position,
-		.eager_gaps = use->eager_gaps,
-		.eager_ns = use->eager_ns,
-		.launch_gaps = use->launch_gaps,
-		.launch_ns = use->launch_ns,
-	};
-}
-
-/* Where the iterations of a use are looked at. */
-struct place {
-	struct kp_build_timeline *line;
-	size_t gpu, use;
-};
-
-static enum kp_status begin(const struct place *at, const struct kp_iteration_mark *mark)
-{
-	kp_iterations_begin(at->line->uses[at->use].iterations, mark);
-	return at->line->steps ? kp_steps_begin(at->line->steps, at->gpu, at->use, mark) : KP_OK;
-}
-
-static enum kp_status end(const struct place *at, const struct kp_iteration_mark *mark)
-{
-	struct kp_iterations *iterations = at->line->uses[at->use].iterations;
-	uint64_t found = iterations->found;
-	enum kp_status status = kp_iterations_end(iterations, mark);
-
-	if (status != KP_OK || !at->line->steps)
-		return status;
-	return kp_steps_end(at->line->steps, at->gpu, at->use, mark, iterations->found > found);
-}
-
-/* All of a use's borders up to an instant, of iterations that are ranges. */
-static enum kp_status cross_steps(const struct place *at, uint64_t until_ns)
-{
-	const struct kp_line_gpu *gpu = &at->line->gpus[at->gpu];
-	struct kp_line_use *use = &at->line->uses[at->use];
-	enum kp_status status = KP_OK;
-	uint64_t at_ns;
-
-	while (status == KP_OK && (at_ns = next_border(&use->steps)) <= until_ns &&
-	       at_ns != UINT64_MAX) {
-		struct kp_iteration_mark mark = mark_at(gpu, use, at_ns);
-
-		status = use->steps.inside ? end(at, &mark) : begin(at, &mark);
-		cross(&use->steps);
-		use->at_border = true;
-	}
-	return status;
-}
-
 static void cross_phase(const struct kp_line_gpu *gpu, struct kp_line_phase *phase,
 			uint64_t until_ns)
 {
 	uint64_t at_ns;
 
-	while ((at_ns = next_border(&phase->walk)) <= until_ns && at_ns != UINT64_MAX) {
+	while ((at_ns = kp_line_next_border(&phase->walk)) <= until_ns && at_ns != UINT64_MAX) {
 		uint64_t busy_ns = kp_gaps_busy_until(&gpu->gaps, at_ns);
 
 		if (phase->walk.inside) {
@@ -215,7 +158,7 @@ static void cross_phase(const struct kp_line_gpu *gpu, struct kp_line_phase *pha
 		}
 		phase->busy_begin_ns = busy_ns;
 		phase->begin_ns = at_ns;
-		cross(&phase->walk);
+		kp_line_cross(&phase->walk);
 	}
 }
 
@@ -233,47 +176,17 @@ static enum kp_status cross_borders(struct kp_builder *builder, size_t number, u
 
 		if (builder->uses[i].gpu != number)
 			continue;
-		status = cross_steps(&(struct place){line, number, i}, until_ns);
-		at_ns = next_border(&use->steps);
+		status = kp_line_cross_steps(line, number, i, until_ns);
+		at_ns = kp_line_next_border(&use->steps);
 		next_ns = at_ns < next_ns ? at_ns : next_ns;
 		for (unsigned k = 0; k < KP_PHASE_COUNT; k++) {
 			cross_phase(gpu, &use->phases[k], until_ns);
-			at_ns = next_border(&use->phases[k].walk);
+			at_ns = kp_line_next_border(&use->phases[k].walk);
 			next_ns = at_ns < next_ns ? at_ns : next_ns;
 		}
 	}
 	gpu->border_ns = next_ns;
 	return status;
-}
-
-static void add_gap(struct kp_line_use *use, const struct kp_gap *gap)
-{
-	uint64_t rest_ns = gap->end_ns - gap->begin_ns - gap->memory_ns;
-
-	if (!gap->closable || use->at_border)
-		return;
-	use->eager_gaps++;
-	use->eager_ns += rest_ns;
-	if (gap->cause == KP_GAP_LAUNCH) {
-		use->launch_gaps++;
-		use->launch_ns += rest_ns;
-		use->launch_inferred_ns += gap->inferred ? rest_ns : 0;
-	}
-}
-
-/* Where an iteration begins with a kernel: ends the one before. */
-static enum kp_status step(const struct place *at, const struct kp_activity *kernel,
-			   const struct kp_gap *gap)
-{
-	const struct kp_line_gpu *gpu = &at->line->gpus[at->gpu];
-	struct kp_line_use *use = &at->line->uses[at->use];
-	struct kp_iteration_mark mark = mark_at(gpu, use, kernel->start_ns);
-	enum kp_status status = end(at, &mark);
-
-	if (gap)
-		add_gap(use, gap);
-	mark = mark_at(gpu, use, kernel->start_ns);
-	return status == KP_OK ? begin(at, &mark) : status;
 }
 
 struct visit {
@@ -290,7 +203,7 @@ static enum kp_status visit(void *context, const struct kp_activity *item)
 	enum kp_status status = KP_OK;
 	struct kp_symbol *graph;
 	struct kp_gap gap;
-	bool any, begins;
+	bool any;
 
 	if (item->kind == KP_ACTIVITY_MEMORY) {
 		kp_gaps_memory(&gpu->gaps, item);
@@ -302,22 +215,11 @@ static enum kp_status visit(void *context, const struct kp_activity *item)
 			    &gap);
 	if (any)
 		kp_gap_calls_recall(&gpu->verdicts, gpu->gaps.gaps - 1, &gap);
-	if (any && use->iterations)
-		kp_iterations_gap(use->iterations, &gap);
 	if (any && line->steps)
 		kp_steps_gap(line->steps, item->use, &gap);
 	graph = kp_line_graph_begin(line, use, item);
-	begins =
-		use->found && (item->symbol == use->anchor || graph == &line->symbols[use->anchor]);
-	if (status == KP_OK && begins)
-		status =
-			step(&(struct place){line, at->number, item->use}, item, any ? &gap : NULL);
-	else if (any)
-		add_gap(use, &gap);
-	if (status == KP_OK && use->iterations)
-		status = kp_iterations_kernel(use->iterations, item->symbol,
-					      item->end_ns - item->start_ns);
-	use->at_border = false;
+	if (status == KP_OK)
+		status = kp_line_iterate(line, at->number, item, any ? &gap : NULL, graph);
 	use->position++;
 	for (unsigned k = 0; k < KP_PHASE_COUNT; k++)
 		use->phases[k].kernels += use->phases[k].walk.inside;
@@ -378,6 +280,35 @@ static enum kp_status restart(struct kp_build_timeline *line)
 	return status;
 }
 
+/*
+ * Whether all that a second reading would find was found along with the first: iterations of every
+ * use that has some, by the kernel that was guessed, and nothing else to look at. Calls say what
+ * gaps are only after these are settled.
+ */
+static bool is_done(const struct kp_builder *builder)
+{
+	const struct kp_guess *guess = builder->guess;
+	const struct kp_build_timeline *line = builder->timeline;
+
+	if (!guess->anchor_count || builder->host || builder->report->options.step_parts)
+		return false;
+	for (size_t i = 0; i < line->use_count; i++) {
+		const struct kp_line_use *use = &line->uses[i];
+		struct kp_guess_anchor anchor = {0};
+
+		if (i < guess->anchor_count)
+			anchor = guess->anchors[i];
+		if (use->found != anchor.found ||
+		    (use->found &&
+		     (use->anchor != anchor.symbol || use->repetition.period != anchor.period)))
+			return false;
+		for (unsigned k = 0; k < KP_PHASE_COUNT; k++)
+			if (line->processes[builder->uses[i].process].phases[k].count)
+				return false;
+	}
+	return true;
+}
+
 enum kp_status kp_line_again(struct kp_builder *builder)
 {
 	struct kp_build_timeline *line = builder->timeline;
@@ -393,9 +324,12 @@ enum kp_status kp_line_again(struct kp_builder *builder)
 			kp_stretches_join(&line->processes[i].phases[k]);
 	}
 	if (!builder->report->options.iterations)
-		status = find_repetition(line);
+		status = kp_line_find(builder);
 	if (status == KP_OK)
 		status = find_usual(builder);
+	if (status == KP_OK && is_done(builder))
+		return restart(line);
+	builder->passes = builder->pass + 1;
 	for (size_t i = 0; status == KP_OK && i < line->use_count; i++)
 		status = prepare(builder, i, &any);
 	if (status == KP_OK)

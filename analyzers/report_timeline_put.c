@@ -110,7 +110,7 @@ static enum kp_status put_iterations(const struct kp_builder *builder, size_t nu
 	else
 		row->anchor = name_of(builder, row_of(line, use->anchor));
 	put_node_gap(&line->gpus[row->gpu], &row->gain);
-	status = kp_iterations_finish(use->iterations, row);
+	status = kp_iterations_finish(use->iterations, line->usual_ns, row);
 	for (size_t i = 0; status == KP_OK && i < row->outliers_shown; i++)
 		if (row->outliers[i].kernel_more_ns)
 			row->outliers[i].kernel =

@@ -1,5 +1,6 @@
 /* All of a report but the kernels: totals, GPUs, processes, memory operations, counts. */
 #include "analyzers/report_build.h"
+#include "analyzers/report_clocks.h"
 
 #include <stdlib.h>
 

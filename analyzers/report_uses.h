@@ -11,7 +11,8 @@ struct kp_builder;
 /* One GPU as one process used it. */
 struct kp_build_use {
 	uint32_t process, gpu;
-	struct kp_sweep *sweep; /* NULL: its busy time is not asked for */
+	const struct kp_process *info; /* the process */
+	struct kp_sweep *sweep;        /* NULL: its busy time is not asked for */
 };
 
 /* report_gpus.c: which timeline a device of a process belongs to. */

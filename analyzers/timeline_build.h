@@ -2,7 +2,8 @@
  * What the timeline keeps while a report is built: private to report_timeline*.c.
  *
  * The trace is read once for gaps, exclusive time and what repeats; and once more where there are
- * iterations or phases to look at. Nothing is hashed for each launch.
+ * iterations or phases to look at, but for iterations that were guessed. Nothing is hashed for each
+ * launch.
  */
 #ifndef KP_ANALYZERS_TIMELINE_BUILD_H
 #define KP_ANALYZERS_TIMELINE_BUILD_H
@@ -56,7 +57,7 @@ struct kp_line_use {
 	/* Where its own kernels end so far, how long the GPU had been busy until then, and how long
 	 * it was busy between its own kernels. */
 	uint64_t own_end_ns, own_busy_ns, others_ns;
-	/* The second time. */
+	/* The second time, or the first with a guess. */
 	uint64_t eager_gaps, eager_ns, launch_gaps, launch_ns; /* see kp_iteration_mark */
 	uint64_t launch_inferred_ns;                           /* of launch_ns, all in all */
 	bool at_border;  /* an iteration that is a range began or ended in the gap before */
@@ -88,7 +89,8 @@ struct kp_build_timeline {
 	size_t symbol_capacity;
 	uint8_t *tells; /* by symbol: enum kp_pattern_kernel */
 	size_t tells_capacity;
-	double *usual_ns;           /* the second time: of each symbol, in an iteration */
+	double *usual_ns;           /* of each symbol, in an iteration, when all was read once */
+	size_t taken_room;          /* see kp_iterations */
 	struct kp_intern lane_keys; /* (process, context, stream) */
 	struct kp_stream_order *lanes;
 	size_t lane_capacity;
@@ -107,8 +109,24 @@ uint64_t kp_line_window(struct kp_builder *builder, const struct kp_activity *ke
 struct kp_symbol *kp_line_graph_begin(struct kp_build_timeline *line, struct kp_line_use *use,
 				      const struct kp_activity *kernel);
 
-/* report_timeline_again.c: finds what repeats, and reads the trace again for it. */
+/* report_timeline_again.c: finds what repeats; and reads the trace again for it, if need be. */
+enum kp_status kp_line_find(struct kp_builder *builder);
 enum kp_status kp_line_again(struct kp_builder *builder);
+
+/* report_iterate.c: makes a use ready for its iterations, or not; a kernel of it, once the gap
+ * before it is settled (NULL: none) and before it is run; where iterations of
+ * a use that are ranges begin and end, up to an instant. */
+enum kp_status kp_line_watch(struct kp_build_timeline *line, struct kp_line_use *use,
+			     uint32_t period);
+void kp_line_unwatch(struct kp_line_use *use);
+enum kp_status kp_line_iterate(struct kp_build_timeline *line, size_t gpu,
+			       const struct kp_activity *kernel, const struct kp_gap *gap,
+			       const struct kp_symbol *graph);
+enum kp_status kp_line_cross_steps(struct kp_build_timeline *line, size_t gpu, size_t number,
+				   uint64_t until_ns);
+/* The next border of a walk, UINT64_MAX: none is left; crosses it. */
+uint64_t kp_line_next_border(const struct kp_line_walk *walk);
+void kp_line_cross(struct kp_line_walk *walk);
 
 /* report_steps.c: what iterations are made of, once these are in the timeline. */
 enum kp_status kp_line_put_steps(const struct kp_builder *builder, struct kp_timeline *out);

@@ -65,6 +65,35 @@ enum kp_format kp_ranking_format(const struct kp_settings *settings)
 	return by_extension >= 0 ? (enum kp_format)by_extension : KP_FORMAT_TEXT;
 }
 
+/* CSV is one table: options that ask for two are refused. */
+static bool is_one_table(const struct kp_settings *settings)
+{
+	const struct {
+		const char *option;
+		bool wanted;
+	} tables[] = {
+		{"--iterations", settings->iterations != NULL},
+		{"--fusion", settings->fusion},
+		{"--shapes", settings->shapes},
+		{"--gaps", settings->gaps},
+		{"--by range", settings->by == KP_BY_RANGE},
+		{"--by process", settings->by == KP_BY_PROCESS},
+	};
+	const char *first = NULL;
+
+	if (kp_ranking_format(settings) != KP_FORMAT_CSV)
+		return true;
+	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+		if (tables[i].wanted && first) {
+			kp_fail("CSV holds one table: either %s or %s", first, tables[i].option);
+			return false;
+		}
+		if (tables[i].wanted)
+			first = tables[i].option;
+	}
+	return true;
+}
+
 /* Builds, judges, writes; returns the exit status. */
 static int report_on(struct kp_reader *reader, const struct kp_settings *settings,
 		     const struct kp_gating *gating)
@@ -91,7 +120,7 @@ int kp_cmd_report(const struct kp_settings *settings)
 	struct kp_reader *reader;
 	int status = KP_EXIT_FAILURE;
 
-	if (!kp_gating_open(settings, KP_GATE_REPORT, &gating))
+	if (!is_one_table(settings) || !kp_gating_open(settings, KP_GATE_REPORT, &gating))
 		return KP_EXIT_FAILURE;
 	reader = kp_open_traces((const char *const *)settings->operands, settings->operand_count);
 	if (reader && kp_part_select(reader, settings, &part))

@@ -7,14 +7,20 @@
 
 /*
  * Files that kprof opens must not land on a standard descriptor that came closed. The stand-ins
- * close on exec: the program under kprof finds these descriptors as they were.
+ * close on exec: the program under kprof finds these descriptors as they were. What is written to a
+ * standard output that is not there fails, so that nobody takes it for done.
  */
 static void hold_standard_descriptors(void)
 {
 	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-	while (fd >= 0 && fd <= STDERR_FILENO)
+	while (fd >= 0 && fd <= STDERR_FILENO) {
+		if (fd == STDOUT_FILENO) {
+			close(fd);
+			open("/dev/null", O_RDONLY | O_CLOEXEC);
+		}
 		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	}
 	if (fd >= 0)
 		close(fd);
 }

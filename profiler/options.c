@@ -202,7 +202,7 @@ static enum kp_status store(struct parse *parse, const struct kp_option *option,
 		return KP_OK;
 	case KP_OPTION_TEXT:
 	case KP_OPTION_FILE:
-		if (!*value)
+		if (!*value && !option->empty)
 			return complain(parse, "--%s: its value is empty", option->name);
 		*(const char **)member = value;
 		return KP_OK;

@@ -31,6 +31,7 @@ struct kp_option {
 	const char *const *choices; /* ended by NULL */
 	double minimum, maximum;
 	char suffix;      /* 0: none */
+	bool empty;       /* of texts: the value may be */
 	const char *help; /* one or more sentences */
 };
 

@@ -149,12 +149,14 @@ static struct kp_human points(int64_t ps, int64_t whole_ps)
 
 	if (whole_ps > 0) {
 		double pct = 100 * (double)ps / (double)whole_ps, size = fabs(pct);
+		char text[400]; /* of any double */
 
-		snprintf(out.text, sizeof out.text, "%+.*f%%",
+		snprintf(text, sizeof text, "%+.*f%%",
 			 size < 99.995   ? 2
 			 : size < 999.95 ? 1
 					 : 0,
 			 pct);
+		snprintf(out.text, sizeof out.text, "%.30s", text);
 	}
 	return out;
 }
@@ -252,19 +254,26 @@ static void print_kernel_name(const struct printing *printing, const struct kp_d
 	fputc('\n', printing->file);
 }
 
+/* The words of the report, in which what comes first tells most. */
+static void print_cause(const struct printing *printing, unsigned cause)
+{
+	const char *words =
+		cause < KP_GAP_CAUSE_COUNT ? kp_gap_words[cause] : "at the borders of iterations";
+	size_t room = room_of(printing) - 3;
+
+	if (strlen(words) > room)
+		fprintf(printing->file, "  %.*s…\n", (int)room - 1, words);
+	else
+		fprintf(printing->file, "  %s\n", words);
+}
+
 static void print_row(const struct printing *printing, const struct kp_diff_row *row)
 {
 	print_numbers(printing, row->sides, row->change_ps, row->kind == KP_DIFF_KERNEL);
-	if (row->kind == KP_DIFF_KERNEL) {
+	if (row->kind == KP_DIFF_KERNEL)
 		print_kernel_name(printing, row);
-		return;
-	}
-	/* The keys are shorter than the words: columns are few. */
-	fputs("  ", printing->file);
-	for (const char *at = row->cause < KP_GAP_CAUSE_COUNT ? kp_gap_keys[row->cause] : "border";
-	     *at; at++)
-		fputc(*at == '_' ? ' ' : *at, printing->file);
-	fputc('\n', printing->file);
+	else
+		print_cause(printing, row->cause);
 }
 
 /* What is not shown, as one row. */

@@ -5,6 +5,7 @@
  */
 #include "profiler/print_timeline.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "profiler/humanise.h"
@@ -214,16 +215,11 @@ static void print_phases(FILE *file, const struct kp_report *report, const struc
 	}
 }
 
-void kp_print_timeline(FILE *file, const struct kp_report *report, const struct kp_view *view)
+static void print_all(FILE *file, const struct kp_report *report, const struct kp_view *view)
 {
-	const struct kp_iteration_row *row;
-	struct kp_idle_row sum;
+	const struct kp_iteration_row *row = most_time(report->timeline);
+	struct kp_idle_row sum = add_up(report);
 
-	if (!report->timeline || report->span_ns == 0)
-		return;
-	sum = add_up(report);
-	row = most_time(report->timeline);
-	fputc('\n', file);
 	print_doubts(file, report, view, &sum);
 	print_idle(file, report, view, &sum);
 	print_shared(file, report, view);
@@ -236,4 +232,27 @@ void kp_print_timeline(FILE *file, const struct kp_report *report, const struct 
 		kp_print_gaps(file, report, view);
 	if (view->iterations)
 		kp_print_iterations(file, report, view);
+}
+
+void kp_print_timeline(FILE *file, const struct kp_report *report, const struct kp_view *view)
+{
+	char *text = NULL;
+	size_t length = 0;
+	FILE *memory;
+
+	if (!report->timeline || report->span_ns == 0)
+		return;
+	memory = open_memstream(&text, &length);
+	if (memory) {
+		print_all(memory, report, view);
+		fclose(memory);
+	}
+	if (!memory || !text) {
+		fputc('\n', file);
+		print_all(file, report, view);
+	} else if (length) { /* there may be nothing to tell */
+		fputc('\n', file);
+		fwrite(text, 1, length, file);
+	}
+	free(text);
 }

@@ -27,6 +27,7 @@ static const struct kp_option screen_options[] = {
 };
 static const struct kp_option script_options[] = {
 	{.name = "keys", .type = KP_OPTION_TEXT, .offset = AT(tui.keys), .argument = "KEYS",
+	 .empty = true,
 	 .help = "Press KEYS and print screens to the standard output, without a terminal: names "
 		 "of keys separated by commas, as they are listed below, and text while a line is "
 		 "being typed. P prints the screen there; without any P the last one is printed. "

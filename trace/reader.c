@@ -17,8 +17,6 @@
 #include "trace/columns.h"
 #include "trace/reader_state.h"
 
-#define TABLE_BUDGET_FLOOR (48U << 20)
-
 static bool is_batch(uint8_t kind)
 {
 	return kind == KP_CHUNK_LAUNCHES || kind == KP_CHUNK_MEMOPS || kind == KP_CHUNK_RANGES ||
@@ -220,6 +218,8 @@ static enum kp_status sort_chunks(struct kp_reader *reader)
 		struct kp_process_tables *process = reader->tables.processes[i];
 		enum kp_status status = kp_tables_name_lost(&reader->tables, process);
 
+		if (status == KP_OK)
+			status = kp_tables_limit(&reader->tables, process);
 		if (status != KP_OK)
 			return status;
 		if (process->next_sequence > process->numbered_chunks)
@@ -227,6 +227,7 @@ static enum kp_status sort_chunks(struct kp_reader *reader)
 				process->next_sequence - process->numbered_chunks;
 		reader->found.missing_chunks += process->view.missing_chunks;
 	}
+	kp_limits_fini(&reader->tables.limits);
 	return KP_OK;
 }
 
@@ -246,7 +247,6 @@ enum kp_status kp_reader_open(const char *const *paths, size_t count, struct kp_
 			      size_t *bad)
 {
 	struct kp_reader *reader = calloc(1, sizeof(*reader));
-	size_t budget;
 	enum kp_status status;
 
 	*out = NULL;
@@ -255,11 +255,8 @@ enum kp_status kp_reader_open(const char *const *paths, size_t count, struct kp_
 		return KP_NO_MEMORY;
 	reader->decompressor = ZSTD_createDCtx();
 	status = reader->decompressor ? open_files(reader, paths, count, bad) : KP_NO_MEMORY;
-	if (status == KP_OK) {
-		budget = reader->bytes > TABLE_BUDGET_FLOOR / 3 ? (size_t)reader->bytes * 3
-								: TABLE_BUDGET_FLOOR;
-		status = kp_tables_init(&reader->tables, budget);
-	}
+	if (status == KP_OK)
+		status = kp_tables_init(&reader->tables, reader->bytes);
 	if (status == KP_OK)
 		status = sort_chunks(reader);
 	if (status != KP_OK) {

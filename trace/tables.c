@@ -9,16 +9,20 @@
 
 /* What the index and the allocator add to a process, about. */
 #define PROCESS_OVERHEAD_BYTES 128
-/* So many entries of a table may be missing in front of a chunk: more than a chunk can hold. */
-#define MAX_MISSING KP_CHUNK_MAX_RECORDS
+/* All tables of a small trace. */
+#define BUDGET_FLOOR_BYTES ((size_t)48 << 20)
 /* So many sessions of counters may a process have: they are looked up one by one. */
 #define MAX_SESSIONS 4096
 
 static const struct kp_text lost_name = {"(lost name)", sizeof("(lost name)") - 1};
 
-enum kp_status kp_tables_init(struct kp_tables *tables, size_t budget_bytes)
+enum kp_status kp_tables_init(struct kp_tables *tables, uint64_t trace_bytes)
 {
-	*tables = (struct kp_tables){.budget_bytes = budget_bytes};
+	*tables = (struct kp_tables){
+		.budget_bytes = trace_bytes > BUDGET_FLOOR_BYTES / 3 ? (size_t)trace_bytes * 3
+								     : BUDGET_FLOOR_BYTES,
+	};
+	kp_limits_init(&tables->limits, trace_bytes);
 	tables->arena = kp_arena_create();
 	return tables->arena ? KP_OK : KP_NO_MEMORY;
 }
@@ -41,6 +45,7 @@ void kp_tables_fini(struct kp_tables *tables)
 	}
 	free(tables->processes);
 	kp_intern_fini(&tables->identities);
+	kp_limits_fini(&tables->limits);
 	kp_arena_destroy(tables->arena);
 	*tables = (struct kp_tables){0};
 }
@@ -89,45 +94,32 @@ enum kp_status kp_tables_process(struct kp_tables *tables, uint64_t process,
 
 /* ---- interned tables ---- */
 
-static enum kp_status add_string(struct kp_tables *tables, struct kp_process_tables *process,
-				 const struct kp_text *text)
+enum kp_status kp_tables_add_string(struct kp_tables *tables, struct kp_process_tables *process,
+				    const struct kp_text *text)
 {
 	struct kp_process *view = &process->view;
+	const char *copy;
 
 	if (!spend(tables, sizeof(*text) + text->length))
 		return KP_CORRUPT;
-	if (!kp_vector_grow((void **)&process->strings, view->string_count,
-			    &process->string_capacity, sizeof(*text)))
+	copy = kp_arena_copy(tables->arena, text->bytes, text->length);
+	if (!copy || !kp_vector_grow((void **)&process->strings, view->string_count,
+				     &process->string_capacity, sizeof(*text)))
 		return KP_NO_MEMORY;
-	process->strings[view->string_count++] = *text;
+	process->strings[view->string_count++] = (struct kp_text){copy, text->length};
 	view->strings = process->strings;
 	return KP_OK;
 }
 
 /* A placeholder for the next string, with its number, so that lost names stay different. */
-static enum kp_status add_lost_string(struct kp_tables *tables, struct kp_process_tables *process)
+enum kp_status kp_tables_add_lost(struct kp_tables *tables, struct kp_process_tables *process)
 {
 	char name[32];
-	struct kp_text text = {.length = (size_t)snprintf(name, sizeof(name), "(lost name %zu)",
+	struct kp_text text = {.bytes = name,
+			       .length = (size_t)snprintf(name, sizeof(name), "(lost name %zu)",
 							  process->view.string_count)};
 
-	text.bytes = kp_arena_copy(tables->arena, name, text.length);
-	return text.bytes ? add_string(tables, process, &text) : KP_NO_MEMORY;
-}
-
-enum kp_status kp_tables_name_lost(struct kp_tables *tables, struct kp_process_tables *process)
-{
-	const struct kp_process *view = &process->view;
-	size_t end = view->string_count;
-	enum kp_status status = KP_OK;
-
-	for (size_t i = 0; i < view->config_count; i++)
-		if (view->configs[i].name >= end &&
-		    view->configs[i].name < view->string_count + MAX_MISSING)
-			end = (size_t)view->configs[i].name + 1;
-	while (status == KP_OK && view->string_count < end)
-		status = add_lost_string(tables, process);
-	return status == KP_NO_MEMORY ? status : KP_OK; /* beyond the budget, names stay lost */
+	return kp_tables_add_string(tables, process, &text);
 }
 
 /* Adds one configuration; NULL: it was lost, and no launch can refer to it. */
@@ -161,17 +153,18 @@ static enum kp_status table_begin(struct kp_cursor *payload, size_t known, size_
 		return KP_CORRUPT;
 	*missing = first > known ? first - known : 0;
 	*skip = first < known ? known - first : 0;
-	return *missing > MAX_MISSING ? KP_CORRUPT : KP_OK;
+	return *missing > KP_TABLES_MISSING_MOST ? KP_CORRUPT : KP_OK;
 }
 
 static enum kp_status add_strings(struct kp_tables *tables, struct kp_process_tables *process,
 				  size_t count, struct kp_cursor *payload)
 {
+	char cut[KP_LIMIT_CUT_BYTES + 32];
 	size_t missing, skip;
 	enum kp_status status = table_begin(payload, process->view.string_count, &missing, &skip);
 
 	for (size_t i = 0; status == KP_OK && i < missing; i++)
-		status = add_lost_string(tables, process);
+		status = kp_tables_add_lost(tables, process);
 	for (size_t i = 0; status == KP_OK && i < count; i++) {
 		struct kp_cursor bytes = kp_cursor_take(payload, kp_cursor_varint(payload));
 		struct kp_text text = {.length = kp_cursor_left(&bytes)};
@@ -180,10 +173,13 @@ static enum kp_status add_strings(struct kp_tables *tables, struct kp_process_ta
 			return KP_CORRUPT;
 		if (i < skip)
 			continue;
-		text.bytes = kp_arena_copy(tables->arena, (const char *)bytes.at, text.length);
-		if (!text.bytes)
-			return KP_NO_MEMORY;
-		status = add_string(tables, process, &text);
+		text.bytes = (const char *)bytes.at;
+		if (!kp_limits_store(&tables->limits, text.length)) {
+			text.length = kp_limits_cut(text.bytes, text.length,
+						    process->view.string_count, cut);
+			text.bytes = cut;
+		}
+		status = kp_tables_add_string(tables, process, &text);
 	}
 	return status;
 }
@@ -191,6 +187,7 @@ static enum kp_status add_strings(struct kp_tables *tables, struct kp_process_ta
 static enum kp_status add_configs(struct kp_tables *tables, struct kp_process_tables *process,
 				  size_t count, struct kp_cursor *payload)
 {
+	bool too_many;
 	size_t missing, skip;
 	enum kp_status status = table_begin(payload, process->view.config_count, &missing, &skip);
 
@@ -207,7 +204,11 @@ static enum kp_status add_configs(struct kp_tables *tables, struct kp_process_ta
 			members[m] = (uint32_t)kp_cursor_varint(&bytes);
 		if (bytes.failed)
 			return KP_CORRUPT;
-		if (i >= skip)
+		status = kp_limits_device(&tables->limits, process->view.index, config.device,
+					  &too_many);
+		if (too_many)
+			return KP_CORRUPT;
+		if (status == KP_OK && i >= skip)
 			status = add_config(tables, process, &config);
 	}
 	return status;
@@ -298,7 +299,7 @@ static enum kp_status add_device(struct kp_tables *tables, struct kp_process_tab
 
 	if (status != KP_OK)
 		return status;
-	if (!spend(tables, sizeof(device)))
+	if (view->device_count >= tables->limits.devices || !spend(tables, sizeof(device)))
 		return KP_CORRUPT;
 	if (!kp_vector_grow((void **)&process->devices, view->device_count,
 			    &process->device_capacity, sizeof(device)))
@@ -417,6 +418,13 @@ static enum kp_status set_end(struct kp_tables *tables, struct kp_process_tables
 	return KP_OK;
 }
 
+/* Whether a chunk is a record of fields. */
+static bool is_described(uint8_t kind)
+{
+	return kind == KP_CHUNK_PROCESS || kind == KP_CHUNK_DEVICE || kind == KP_CHUNK_NOTE ||
+	       kind == KP_CHUNK_COUNTERS;
+}
+
 enum kp_status kp_tables_add(struct kp_tables *tables, const struct kp_chunk_header *header,
 			     struct kp_cursor *payload)
 {
@@ -425,7 +433,9 @@ enum kp_status kp_tables_add(struct kp_tables *tables, const struct kp_chunk_hea
 
 	if (status != KP_OK)
 		return status;
-	if (!spend(tables, kp_cursor_left(payload)))
+	if (!spend(tables, kp_cursor_left(payload)) ||
+	    (is_described(header->kind) &&
+	     !kp_limits_record(&tables->limits, payload->at, kp_cursor_left(payload))))
 		return KP_CORRUPT;
 	switch ((enum kp_chunk_kind)header->kind) {
 	case KP_CHUNK_PROCESS:

@@ -265,8 +265,12 @@ size_t kp_canvas_put_name(struct kp_canvas *canvas, size_t row, size_t column, s
 			       beginning(word.bytes, word.length, room));
 	}
 	/* The ends of names differ more than their beginnings. */
-	while (width_of(name + skip, length - skip) > columns - 1 - columns / 3)
-		skip += show(name + skip, length - skip).bytes;
+	while (width > columns - 1 - columns / 3) {
+		struct shown shown = show(name + skip, length - skip);
+
+		width -= shown.columns;
+		skip += shown.bytes;
+	}
 	return put_cut(canvas, row, place, role, name, name + skip, length - skip);
 }
 

@@ -316,6 +316,32 @@ class Files(Case):
         with open(self.path("out.json"), encoding="utf-8") as file:
             self.assertTrue(file.read().startswith("schema:"))
 
+    def test_closed_standard_output_is_noticed(self):
+        trace = self.make_trace("a")
+        for words in (["report", trace], ["report", "-f", "json", trace], ["info", trace],
+                      ["export", "-f", "csv", trace], ["--help"]):
+            result = subprocess.run(["sh", "-c", 'exec "$0" "$@" >&-', KPROF, *words],
+                                    env=environment(), capture_output=True, timeout=60)
+            self.assertEqual(result.returncode, 125, words)
+            self.assertRegex(result.stderr.decode(), r"\Akprof: cannot write .*\n\Z")
+
+    def test_csv_is_one_table(self):
+        trace = self.make_trace("a")
+        for words in (["--gaps", "--fusion"], ["--shapes", "--by", "range"]):
+            result = self.kprof("report", *words, "-f", "csv", trace)
+            self.assertEqual((result.returncode, result.stdout), (125, b""), words)
+            self.assertIn(f"{words[0]}", result.stderr.decode())
+            self.assertEqual(self.kprof("report", *words, trace).returncode, 0)
+
+    def test_names_that_differ_in_nul_have_ids_of_their_own(self):
+        trace = self.make_trace("", "hex:00", "a", "hex:6100")
+        document = json.loads(self.kprof("report", "-f", "json", trace).stdout)
+        self.assertEqual(len({kernel["id"] for kernel in document["kernels"]}), 4)
+
+    def test_no_blank_line_stands_for_nothing(self):
+        trace = self.make_trace("a")
+        self.assertNotIn("\n\n\n", self.kprof("report", trace).stdout.decode())
+
     def test_full_disk_is_noticed(self):
         trace = self.make_trace("a")
         for words in (["report", "-o", "/dev/full"], ["info", "-o", "/dev/full"],
@@ -343,8 +369,7 @@ class Files(Case):
     def test_nobody_listens(self):
         trace = self.make_trace(*(f"kernel{i}" for i in range(300)))
         for command in (f"trap '' PIPE; {KPROF} report -n 0 --by kernel {trace} | true",
-                        f"{KPROF} report -n 0 --by kernel {trace} | head -n 1 >/dev/null",
-                        f"{KPROF} report {trace} >&-"):
+                        f"{KPROF} report -n 0 --by kernel {trace} | head -n 1 >/dev/null"):
             result = self.run_plain("sh", "-c", command)
             self.assertEqual(result.stderr, b"", command)
 
