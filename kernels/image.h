@@ -9,7 +9,10 @@
 
 /* X(name): kernels/NAME.cu, as kp_kernel_image_NAME(). */
 #define KP_KERNEL_IMAGES(X)                                                                        \
-	X(ceilings) X(norm) X(activation) X(rope) X(softmax) X(linear_skinny) X(attention_decode)
+	X(ceilings)                                                                                \
+	X(norm)                                                                                    \
+	X(activation)                                                                              \
+	X(rope) X(softmax) X(linear_skinny) X(attention_decode) X(argmax) X(topk_topp_sample)
 
 struct kp_kernel_image {
 	/* For cuModuleLoadData or cuLibraryLoadData; NULL: kprof was built without nvcc. */

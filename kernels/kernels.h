@@ -2,7 +2,7 @@
  * libkprof_kernels: small fused kernels for the inference of language models, behind a C ABI.
  *
  * An operator has a header (norm.h, activation.h, rope.h, softmax.h, linear_skinny.h,
- * attention_decode.h) with its formula and
+ * attention_decode.h, argmax.h, topk_topp_sample.h) with its formula and
  *
  *   kp_OP_supports(args, &reason)   whether these arguments can be computed, and why not
  *   kp_OP_workspace(args)           bytes of device memory that the caller lends it
@@ -10,12 +10,14 @@
  *   kp_OP(kernels, args)            enqueues it on args->stream
  *
  * linear_skinny and attention_decode may split their work: then they have two launches, two plans,
- * and a workspace whose size depends on the device.
+ * and a workspace whose size depends on the device. So may argmax and topk_topp_sample, whose
+ * workspace is enough for every device.
  *
- * Storage is bf16 or fp16, arithmetic fp32. Pointers are device pointers; strides count elements
- * and may be negative; dimensions that are not named by a stride are packed. Any alignment works:
- * versions with vectors of 16 bytes are chosen where every pointer and stride allows it. Outputs
- * may be the input that they replace (same pointer, same strides), and must not overlap otherwise.
+ * Storage is bf16 or fp16 (logits also fp32), arithmetic fp32. Pointers are device pointers;
+ * strides count elements and may be negative; dimensions that are not named by a stride are packed.
+ * Any alignment works: versions with vectors of 16 bytes are chosen where every pointer and stride
+ * allows it. Outputs may be the input that they replace (same pointer, same strides), and must not
+ * overlap otherwise.
  *
  * Nothing allocates, waits or loads code once kp_kernels_create is done, so that every call can be
  * captured into a graph. The same arguments on the same GPU give the same bits each time: no
@@ -69,7 +71,7 @@ struct kp_kernel_device {
 /* One launch. */
 struct kp_kernel_plan {
 	enum kp_kernel_id kernel;
-	enum kp_dtype dtype; /* of the storage: KP_DTYPE_BF16 or KP_DTYPE_FP16 */
+	enum kp_dtype dtype; /* of the storage: bf16 or fp16; of logits also fp32 */
 	uint32_t grid_x, grid_y, threads;
 	uint32_t team;    /* threads that work on a row together, where that varies; else 0 */
 	uint32_t vectors; /* of 16 bytes a thread holds of a row; 0: it goes by single elements */

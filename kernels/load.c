@@ -7,7 +7,8 @@
 #include "kernels/image.h"
 #include "kernels/launch.h"
 
-#define STORAGE_TYPES 2
+#define STORAGE_TYPES 2 /* the first of enum kp_dtype */
+#define LOGITS_TYPES 3
 #define LIBRARIES_MOST KP_KERNEL_COUNT
 #define DEPENDENT_SINCE 90U /* compute capability */
 #define CODE_SINCE 80U
@@ -39,14 +40,16 @@ struct kp_kernels {
 	struct kp_kernels_driver driver;
 	struct kp_kernel_device device;
 	void *libraries[LIBRARIES_MOST]; /* that of each kernel's image, at the first one of it */
-	void *functions[KP_KERNEL_COUNT][STORAGE_TYPES];
+	void *functions[KP_KERNEL_COUNT][LOGITS_TYPES];
 };
 
 static const struct {
 	const char *name;
 	struct kp_kernel_image (*image)(void);
+	int types;
 } kernels_of[KP_KERNEL_COUNT] = {
-#define KERNEL(image, name) {#name, kp_kernel_image_##image},
+#define KERNEL(image, name) {#name, kp_kernel_image_##image, STORAGE_TYPES},
+#define KERNEL_LOGITS(image, name) {#name, kp_kernel_image_##image, LOGITS_TYPES},
 #include "kernels/kernels.def"
 };
 
@@ -152,14 +155,14 @@ static enum kp_status library_of(struct kp_kernels *kernels, int kernel, void **
 	return *error ? KP_IO : KP_OK;
 }
 
-/* Both functions of a version, loaded into the context: no launch loads anything later. */
+/* The functions of a version, loaded into the context: no launch loads anything later. */
 static enum kp_status load(struct kp_kernels *kernels, int kernel, int *error)
 {
 	void *library, *handle;
 	enum kp_status status = library_of(kernels, kernel, &library, error);
 	char symbol[64];
 
-	for (int dtype = 0; status == KP_OK && dtype < STORAGE_TYPES; dtype++) {
+	for (int dtype = 0; status == KP_OK && dtype < kernels_of[kernel].types; dtype++) {
 		kp_kernel_symbol((enum kp_kernel_id)kernel, (enum kp_dtype)dtype, symbol,
 				 sizeof(symbol));
 		*error = kernels->driver.library_kernel(&handle, library, symbol);

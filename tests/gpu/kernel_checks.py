@@ -10,7 +10,7 @@ import shutil
 from runner import Check, Failure, Skip, require
 
 OPERATORS = ("rmsnorm", "add_rmsnorm", "layernorm", "silu_mul", "gelu_mul", "gelu", "rope", "softmax")
-TESTS = ("norm", "activation", "rope", "softmax")
+TESTS = ("norm", "activation", "rope", "softmax", "argmax", "topk_topp_sample")
 NORMS = ("rmsnorm", "add_rmsnorm", "layernorm")
 GATES = ("silu_mul", "gelu_mul")
 MB = 1e6
@@ -25,11 +25,15 @@ def wanted_of_copy(row):
         return 97
     if name == "softmax" and row["rows"] >= 4096 and row["columns"] <= 32768:
         return 95 if size >= 128 * MB else 88
+    if name == "argmax" and row["rows"] >= 16 and size >= 32 * MB:
+        return 90
     return None
 
 
 def wanted_us(row):
     """The longest time as a node of a graph and in a chain of dependent launches, µs, or None."""
+    if row["operator"] == "argmax" and row["rows"] == 1 and 32000 <= row["columns"] <= 262144:
+        return 4.0, 4.0
     if row["operator"] not in (*NORMS, *GATES, "rope"):
         return None
     if row["rows"] <= 8:

@@ -195,6 +195,21 @@ template <class T> static inline T atomicMax(T *at, T value)
 	return old;
 }
 
+/* As far as one thread sees: the others run when this one waits. */
+static inline void __threadfence()
+{
+}
+
+template <class T> static inline T __ldcg(const T *from)
+{
+	return *from;
+}
+
+static inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b)
+{
+	return (unsigned long long)((unsigned __int128)a * b >> 64);
+}
+
 static inline float __uint_as_float(unsigned bits)
 {
 	float value;

@@ -4,11 +4,13 @@
 #include "tests/kernels/cpu.cuh"
 
 #include "kernels/activation.cu"
+#include "kernels/argmax.cu"
 #include "kernels/attention_decode.cu"
 #include "kernels/linear_skinny.cu"
 #include "kernels/norm.cu"
 #include "kernels/rope.cu"
 #include "kernels/softmax.cu"
+#include "kernels/topk_topp_sample.cu"
 
 typedef void (*runner)(const struct kp_kernel_plan *plan, const void *args,
 		       enum kp_fiber_order order);
@@ -26,6 +28,8 @@ static void run(const struct kp_kernel_plan *plan, const void *args, enum kp_fib
 #define softmax_ARGS kp_softmax_args
 #define linear_skinny_ARGS kp_linear_skinny_args
 #define attention_decode_ARGS kp_attention_decode_args
+#define argmax_ARGS kp_argmax_args
+#define topk_topp_sample_ARGS kp_topk_topp_sample_args
 
 static const struct {
 	const char *symbol;
@@ -34,6 +38,8 @@ static const struct {
 #define KERNEL(image, name) \
 	{"kp_" #name "_bf16", run<struct image##_ARGS, kp_##name##_bf16>}, \
 	{"kp_" #name "_fp16", run<struct image##_ARGS, kp_##name##_fp16>},
+#define KERNEL_LOGITS(image, name) \
+	KERNEL(image, name) {"kp_" #name "_fp32", run<struct image##_ARGS, kp_##name##_fp32>},
 #include "kernels/kernels.def"
 };
 // clang-format on

@@ -41,9 +41,11 @@ def release():
 
 
 def expected_names():
-    """The kernels of kernels.def, for both types."""
-    rows = re.findall(r"^KERNEL\(\w+, (\w+)\)", DEF.read_text(encoding="utf-8"), re.MULTILINE)
-    return {f"kp_{row}_{dtype}" for row in rows for dtype in ("bf16", "fp16")}
+    """The kernels of kernels.def, for all their types."""
+    rows = re.findall(r"^KERNEL(_LOGITS)?\(\w+, (\w+)\)", DEF.read_text(encoding="utf-8"),
+                      re.MULTILINE)
+    return {f"kp_{row}_{dtype}" for logits, row in rows
+            for dtype in ("bf16", "fp16", *(["fp32"] if logits else []))}
 
 
 def read_table():

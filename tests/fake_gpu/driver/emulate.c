@@ -126,6 +126,8 @@ const struct kp_fake_emulation kp_fake_emulations[] = {
 #define KERNEL(image, name) \
 	{"kp_" #name "_bf16", NULL, 0, 0, 0, 0}, \
 	{"kp_" #name "_fp16", NULL, 0, 0, 0, 0},
+#define KERNEL_LOGITS(image, name) \
+	KERNEL(image, name) {"kp_" #name "_fp32", NULL, 0, 0, 0, 0},
 #include "kernels/kernels.def"
 };
 // clang-format on
