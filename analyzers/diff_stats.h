@@ -19,11 +19,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "analyzers/batches.h"
 #include "trace/status.h"
 
-/* Fewer iterations of a run have no interval; blocks of a run. */
+/* Fewer iterations of a run have no interval. */
 #define KP_STATS_LEAST 32
-#define KP_STATS_BLOCKS 16
 /* Runs of as many iterations and equal numbers of them are compared block by block. */
 #define KP_STATS_PAIRS 384
 
@@ -49,8 +49,5 @@ struct kp_effect {
 enum kp_status kp_stats_compare(const struct kp_series *base, size_t base_count,
 				const struct kp_series *fresh, size_t fresh_count,
 				struct kp_effect *out);
-
-/* What a variable of Student's distribution exceeds, either way, with a probability of 5 %. */
-double kp_stats_student95(double freedom);
 
 #endif

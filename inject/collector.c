@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "inject/ab.h"
 #include "inject/boards.h"
 #include "inject/buffers.h"
 #include "inject/clocks.h"
@@ -311,6 +312,7 @@ static void end_trace(struct kp_inject *inject, enum kp_end_way way)
 {
 	struct kp_end end = {0};
 
+	kp_ab_work(true);
 	kp_windows_finish();
 	kp_counters_stop();
 	KP_SET(&end, END, way, way);
@@ -423,6 +425,7 @@ static void work_once(unsigned most_ms)
 		kp_clocks_tick(collector.writer);
 	kp_ctl_serve(control);
 	kp_counters_write(collector.writer, false);
+	kp_ab_work(false);
 	if (kp_boards_watched() && kp_boards_tick(kp_windows_is_open()))
 		kp_windows_unwatched(take_all_records);
 }

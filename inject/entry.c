@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "inject/ab.h"
 #include "inject/boards.h"
 #include "inject/buffers.h"
 #include "inject/clocks.h"
@@ -64,6 +65,7 @@ static void begin_anew(void)
 	kp_host_streams_forget();
 	kp_runs_forget();
 	kp_library_forget();
+	kp_ab_forget();
 	kp_share_forget();
 	kp_counters_forget();
 	kp_live_forget(&kp_inject);
@@ -137,6 +139,7 @@ static void start(struct kp_inject *inject)
 	}
 	atomic_store(&inject->running, true);
 	kp_hooks_start(inject);
+	kp_ab_start();
 	if (!watch_end())
 		kp_live_say(inject,
 			    "the end of the program cannot be seen: its last records may be "

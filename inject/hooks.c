@@ -6,6 +6,7 @@
 #define __CUDA_API_VERSION_INTERNAL
 #include "inject/cuda_api.h"
 
+#include "inject/ab.h"
 #include "inject/cupti_hooks.h"
 #include "inject/elf.h"
 #include "inject/hooks_gates.h"
@@ -50,9 +51,11 @@ static void *const *const wrappers[KP_HOOK_COUNT] = {
 /* What stands in the place of a driver's function; NULL: nothing. */
 static void *wrapper_of(size_t hook)
 {
-	void *timed = kp_host_asked() ? kp_host_wrapper(hook) : NULL;
+	void *other = kp_ab_asked()     ? kp_ab_wrapper(hook)
+		      : kp_host_asked() ? kp_host_wrapper(hook)
+					: NULL;
 
-	return timed ? timed : *wrappers[hook];
+	return other ? other : *wrappers[hook];
 }
 
 _Atomic(void *) kp_hook_real[KP_HOOK_COUNT];

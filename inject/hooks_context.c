@@ -1,7 +1,9 @@
-/* Contexts as they come: when sampling of a GPU begins; see hooks.h, counters.h. */
+/* Contexts as they come: when sampling of a GPU begins; and code as it goes; see hooks.h and
+ * counters.h. */
 #define __CUDA_API_VERSION_INTERNAL
 #include "inject/cuda_api.h"
 
+#include "inject/ab.h"
 #include "inject/counters.h"
 #include "inject/hooks.h"
 
@@ -48,3 +50,16 @@ static CUresult CUDAAPI hook_cuDevicePrimaryCtxRetain(CUcontext *context, CUdevi
 	return created(KP_REAL(cuDevicePrimaryCtxRetain, retain_function)(context, device), device);
 }
 KP_WRAPPER(cuDevicePrimaryCtxRetain);
+
+/* After: while the module is there, a launch may still find out anew what was known of it. */
+#define UNLOAD(name)                                                                               \
+	static CUresult CUDAAPI hook_##name(void *which)                                           \
+	{                                                                                          \
+		CUresult result = KP_REAL(name, CUresult(CUDAAPI *)(void *))(which);               \
+                                                                                                   \
+		kp_ab_modules_changed();                                                           \
+		return result;                                                                     \
+	}                                                                                          \
+	KP_WRAPPER(name)
+UNLOAD(cuModuleUnload);
+UNLOAD(cuLibraryUnload);

@@ -8,6 +8,7 @@
 
 #include <unistd.h>
 
+#include "inject/ab.h"
 #include "inject/hooks.h"
 #include "inject/hooks_gates.h"
 #include "inject/host.h"
@@ -208,10 +209,12 @@ GRAPH_LAUNCH(cuGraphLaunch_ptsz, true)
 
 /* ---- the end of streams and contexts ---- */
 
-#define EXPIRES(name, type)                                                                        \
+/* Before: the handle may be another's at once. */
+#define EXPIRES(name, type, gone)                                                                  \
 	static CUresult CUDAAPI hook_##name(type which)                                            \
 	{                                                                                          \
-		kp_host_streams_expire(); /* before: the handle may be another's at once */        \
+		kp_host_streams_expire();                                                          \
+		gone;                                                                              \
 		return KP_REAL(name, CUresult(CUDAAPI *)(type))(which);                            \
 	}                                                                                          \
 	KP_WRAPPER(name)
@@ -222,6 +225,7 @@ GRAPH_LAUNCH(cuGraphLaunch_ptsz, true)
 		CUresult result;                                                                   \
                                                                                                    \
 		kp_host_streams_expire(); /* before, likewise */                                   \
+		kp_ab_streams_changed();                                                           \
 		result = KP_REAL(name, CUresult(CUDAAPI *)(CUstream))(stream);                     \
 		if (captured)                                                                      \
 			kp_hooks_capture_left(stream, result == CUDA_SUCCESS);                     \
@@ -230,12 +234,12 @@ GRAPH_LAUNCH(cuGraphLaunch_ptsz, true)
 	KP_WRAPPER(name)
 EXPIRES_STREAM(cuStreamDestroy);
 EXPIRES_STREAM(cuStreamDestroy_v2);
-EXPIRES(cuCtxDestroy, CUcontext);
-EXPIRES(cuCtxDestroy_v2, CUcontext);
-EXPIRES(cuDevicePrimaryCtxReset, CUdevice);
-EXPIRES(cuDevicePrimaryCtxReset_v2, CUdevice);
-EXPIRES(cuDevicePrimaryCtxRelease, CUdevice);
-EXPIRES(cuDevicePrimaryCtxRelease_v2, CUdevice);
+EXPIRES(cuCtxDestroy, CUcontext, kp_ab_context_gone(which));
+EXPIRES(cuCtxDestroy_v2, CUcontext, kp_ab_context_gone(which));
+EXPIRES(cuDevicePrimaryCtxReset, CUdevice, kp_ab_context_gone(NULL));
+EXPIRES(cuDevicePrimaryCtxReset_v2, CUdevice, kp_ab_context_gone(NULL));
+EXPIRES(cuDevicePrimaryCtxRelease, CUdevice, kp_ab_context_gone(NULL));
+EXPIRES(cuDevicePrimaryCtxRelease_v2, CUdevice, kp_ab_context_gone(NULL));
 
 void *kp_host_wrapper(size_t hook)
 {

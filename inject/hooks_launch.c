@@ -8,6 +8,7 @@
 #define __CUDA_API_VERSION_INTERNAL
 #include "inject/cuda_api.h"
 
+#include "inject/ab.h"
 #include "inject/hooks.h"
 #include "inject/hooks_gates.h"
 #include "inject/library.h"
@@ -83,11 +84,44 @@ static inline __attribute__((always_inline)) CUresult counted(struct kp_run_open
 typedef CUresult(CUDAAPI *launch_function)(CUfunction, unsigned, unsigned, unsigned, unsigned,
 					   unsigned, unsigned, unsigned, CUstream, void **,
 					   void **);
+/*
+ * Each launch has two bodies: the usual one, and one for programs with rules of replacement, which
+ * asks them, and may run the original twice.
+ */
+#define LAUNCH_PARAMETERS                                                                          \
+	CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,  \
+		unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream stream,        \
+		void **parameters, void **extra
+#define LAUNCH_ARGUMENTS                                                                           \
+	function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream,         \
+		parameters, extra
+
 #define LAUNCH(name, per_thread)                                                                   \
-	static CUresult CUDAAPI hook_##name(CUfunction function, unsigned grid_x, unsigned grid_y, \
-					    unsigned grid_z, unsigned block_x, unsigned block_y,   \
-					    unsigned block_z, unsigned shared_bytes,               \
-					    CUstream stream, void **parameters, void **extra)      \
+	static CUresult CUDAAPI ruled_##name(LAUNCH_PARAMETERS)                                    \
+	{                                                                                          \
+		const struct kp_ab_launch launch = {function,                                      \
+						    {grid_x, grid_y, grid_z},                      \
+						    {block_x, block_y, block_z},                   \
+						    shared_bytes,                                  \
+						    stream,                                        \
+						    per_thread,                                    \
+						    parameters,                                    \
+						    extra};                                        \
+		struct kp_run_open run;                                                            \
+		CUresult result;                                                                   \
+                                                                                                   \
+		if (kp_ab_launch_begins(&launch, &result))                                         \
+			return result;                                                             \
+		KP_LIBRARY_BEGINS(stream, per_thread, grid_x, grid_y, grid_z, block_x, block_y,    \
+				  block_z);                                                        \
+		kp_runs_enter(&run, stream, per_thread);                                           \
+		kp_hooks_launch_begins();                                                          \
+		do                                                                                 \
+			result = KP_REAL(name, launch_function)(LAUNCH_ARGUMENTS);                 \
+		while (kp_ab_again(KP_AB_OPEN_LAUNCH, result == CUDA_SUCCESS));                    \
+		return counted(&run, result, stream, per_thread, KP_HOST_LAUNCH, GRID_AND_BLOCK);  \
+	}                                                                                          \
+	static CUresult CUDAAPI hook_##name(LAUNCH_PARAMETERS)                                     \
 	{                                                                                          \
 		struct kp_run_open run;                                                            \
 		CUresult result;                                                                   \
@@ -96,17 +130,55 @@ typedef CUresult(CUDAAPI *launch_function)(CUfunction, unsigned, unsigned, unsig
 				  block_z);                                                        \
 		kp_runs_enter(&run, stream, per_thread);                                           \
 		kp_hooks_launch_begins();                                                          \
-		result = KP_REAL(name, launch_function)(function, grid_x, grid_y, grid_z, block_x, \
-							block_y, block_z, shared_bytes, stream,    \
-							parameters, extra);                        \
+		result = KP_REAL(name, launch_function)(LAUNCH_ARGUMENTS);                         \
 		return counted(&run, result, stream, per_thread, KP_HOST_LAUNCH, GRID_AND_BLOCK);  \
 	}                                                                                          \
 	KP_WRAPPER(name)
 LAUNCH(cuLaunchKernel, false);
 LAUNCH(cuLaunchKernel_ptsz, true);
 
-typedef CUresult(CUDAAPI *launch_ex_function)(const CUlaunchConfig *, CUfunction, void **, void **);
+#define CONFIG_SHAPE(config)                                                                       \
+	(const uint32_t[3]){(config)->gridDimX, (config)->gridDimY, (config)->gridDimZ},           \
+		(const uint32_t[3])                                                                \
+	{                                                                                          \
+		(config)->blockDimX, (config)->blockDimY, (config)->blockDimZ                      \
+	}
+#define CONFIG_BEGINS(config, per_thread)                                                          \
+	KP_LIBRARY_BEGINS((config)->hStream, per_thread, (config)->gridDimX, (config)->gridDimY,   \
+			  (config)->gridDimZ, (config)->blockDimX, (config)->blockDimY,            \
+			  (config)->blockDimZ)
+
 #define LAUNCH_EX(name, per_thread)                                                                \
+	static __attribute__((noinline))                                                           \
+	CUresult ruled_##name(const CUlaunchConfig *config, CUfunction function,                   \
+			      void **parameters, void **extra)                                     \
+	{                                                                                          \
+		static const CUlaunchConfig none;                                                  \
+		const CUlaunchConfig *known = config ? config : &none;                             \
+		const struct kp_ab_launch launch = {                                               \
+			function,                                                                  \
+			{known->gridDimX, known->gridDimY, known->gridDimZ},                       \
+			{known->blockDimX, known->blockDimY, known->blockDimZ},                    \
+			known->sharedMemBytes,                                                     \
+			known->hStream,                                                            \
+			per_thread,                                                                \
+			parameters,                                                                \
+			extra};                                                                    \
+		struct kp_run_open run;                                                            \
+		CUresult result;                                                                   \
+                                                                                                   \
+		if (kp_ab_may_replace(known) && kp_ab_launch_begins(&launch, &result))             \
+			return result;                                                             \
+		CONFIG_BEGINS(known, per_thread);                                                  \
+		kp_runs_enter(&run, known->hStream, per_thread);                                   \
+		kp_hooks_launch_begins();                                                          \
+		do                                                                                 \
+			result = kp_ab_launch_after(KP_REAL(name, kp_ab_launch_ex), config,        \
+						    function, parameters, extra);                  \
+		while (kp_ab_again(KP_AB_OPEN_LAUNCH, result == CUDA_SUCCESS));                    \
+		return counted(&run, result, known->hStream, per_thread, KP_HOST_LAUNCH,           \
+			       CONFIG_SHAPE(known));                                               \
+	}                                                                                          \
 	static CUresult CUDAAPI hook_##name(const CUlaunchConfig *config, CUfunction function,     \
 					    void **parameters, void **extra)                       \
 	{                                                                                          \
@@ -115,21 +187,32 @@ typedef CUresult(CUDAAPI *launch_ex_function)(const CUlaunchConfig *, CUfunction
 		struct kp_run_open run;                                                            \
 		CUresult result;                                                                   \
                                                                                                    \
-		KP_LIBRARY_BEGINS(known->hStream, per_thread, known->gridDimX, known->gridDimY,    \
-				  known->gridDimZ, known->blockDimX, known->blockDimY,             \
-				  known->blockDimZ);                                               \
+		CONFIG_BEGINS(known, per_thread);                                                  \
 		kp_runs_enter(&run, known->hStream, per_thread);                                   \
 		kp_hooks_launch_begins();                                                          \
-		result = KP_REAL(name, launch_ex_function)(config, function, parameters, extra);   \
-		return counted(                                                                    \
-			&run, result, known->hStream, per_thread, KP_HOST_LAUNCH,                  \
-			(const uint32_t[3]){known->gridDimX, known->gridDimY, known->gridDimZ},    \
-			(const uint32_t[3]){known->blockDimX, known->blockDimY,                    \
-					    known->blockDimZ});                                    \
+		result = KP_REAL(name, kp_ab_launch_ex)(config, function, parameters, extra);      \
+		return counted(&run, result, known->hStream, per_thread, KP_HOST_LAUNCH,           \
+			       CONFIG_SHAPE(known));                                               \
 	}                                                                                          \
 	KP_WRAPPER(name)
 LAUNCH_EX(cuLaunchKernelEx, false);
 LAUNCH_EX(cuLaunchKernelEx_ptsz, true);
+
+void *kp_ab_wrapper(size_t hook)
+{
+	switch (hook) {
+	case KP_HOOK_cuLaunchKernel:
+		return (void *)ruled_cuLaunchKernel;
+	case KP_HOOK_cuLaunchKernel_ptsz:
+		return (void *)ruled_cuLaunchKernel_ptsz;
+	case KP_HOOK_cuLaunchKernelEx:
+		return (void *)ruled_cuLaunchKernelEx;
+	case KP_HOOK_cuLaunchKernelEx_ptsz:
+		return (void *)ruled_cuLaunchKernelEx_ptsz;
+	default:
+		return NULL;
+	}
+}
 
 typedef CUresult(CUDAAPI *launch_cooperative_function)(CUfunction, unsigned, unsigned, unsigned,
 						       unsigned, unsigned, unsigned, unsigned,

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "inject/ab.h"
 #include "inject/buffers.h"
 #include "inject/hooks_number.h"
 #include "inject/host_streams.h"
@@ -56,6 +57,21 @@ bool kp_library_asked(void)
 		for (char **at = environ; *at; at++)
 			if (kp_word_equal(*at, "KPROF_CALLS=0"))
 				known = 1;
+		atomic_store_explicit(&answer, known, memory_order_relaxed);
+	}
+	return known == 2;
+}
+
+bool kp_ab_asked(void)
+{
+	static _Atomic int answer; /* as above */
+	int known = atomic_load_explicit(&answer, memory_order_relaxed);
+
+	if (!known && environ) {
+		known = 1;
+		for (char **at = environ; *at; at++)
+			if (kp_word_begins(*at, "KPROF_AB="))
+				known = 2;
 		atomic_store_explicit(&answer, known, memory_order_relaxed);
 	}
 	return known == 2;

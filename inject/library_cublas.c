@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "inject/ab.h"
 #include "inject/library.h"
 #include "inject/library_doors.h"
 
@@ -47,7 +48,69 @@ struct product {
 	uint64_t groups;
 };
 
-static void describe_gemm(uint64_t entry, const struct product *of)
+/* What rules of replacement need beside it. */
+struct product_data {
+	void *handle, *c;
+	const void *alpha, *beta, *a, *b;
+};
+
+/*
+ * The stream and the kind of scalars of a handle, by the library's own functions. False: they
+ * cannot be had.
+ */
+static bool ask_handle(void *handle, CUstream *stream, bool *host_scalars)
+{
+	static int (*_Atomic stream_function)(void *, CUstream *);
+	static int (*_Atomic mode_function)(void *, int *);
+	int mode = 0;
+
+	if (!atomic_load(&stream_function) || !atomic_load(&mode_function)) {
+		atomic_store(&stream_function, (int (*)(void *, CUstream *))kp_library_doors_symbol(
+						       "cublasGetStream_v2"));
+		atomic_store(&mode_function, (int (*)(void *, int *))kp_library_doors_symbol(
+						     "cublasGetPointerMode_v2"));
+	}
+	if (!atomic_load(&stream_function) || !atomic_load(&mode_function) ||
+	    atomic_load(&stream_function)(handle, stream) != 0 ||
+	    atomic_load(&mode_function)(handle, &mode) != 0)
+		return false;
+	*host_scalars = mode == 0;
+	return true;
+}
+
+/* cublasComputeType_t + 1 with scalars of 32 bits, for data that is not of 64: CUBLAS_COMPUTE_32F
+ * and its fast forms. */
+static bool has_single_scalars(const struct product *of)
+{
+	return (of->compute_type == 69 || of->compute_type == 70 ||
+		(of->compute_type >= 75 && of->compute_type <= 78)) &&
+	       of->a_type != C32 && of->a_type != C64;
+}
+
+static __attribute__((noinline)) bool replace(const struct product *of,
+					      const struct product_data *data,
+					      const struct kp_library_call *call)
+{
+	struct kp_ab_product product = {
+		.call = call,
+		.entry = kp_library_doors_entry(call->entry),
+		.a = data->a,
+		.b = data->b,
+		.c = data->c,
+		.d = data->c,
+	};
+
+	if (!ask_handle(data->handle, &product.stream, &product.host_scalars))
+		return false;
+	if (has_single_scalars(of)) {
+		product.alpha = product.host_scalars ? data->alpha : NULL;
+		product.beta = product.host_scalars ? data->beta : NULL;
+	}
+	return kp_ab_product_begins(&product);
+}
+
+/* `data`: for rules of replacement; NULL: there are none. True: one of them has done it. */
+static bool describe_gemm(uint64_t entry, const struct product *of, const struct product_data *data)
 {
 	struct kp_library_call call = {
 		.entry = entry,
@@ -77,6 +140,7 @@ static void describe_gemm(uint64_t entry, const struct product *of)
 		call.stride_c = (uint64_t)of->stride_c + 1;
 	}
 	kp_library_describe(&call);
+	return data && replace(of, data, &call);
 }
 
 /* One wrapper: its parameters, the same as they are handed on, and what it asks for. */
@@ -93,18 +157,35 @@ static void describe_gemm(uint64_t entry, const struct product *of)
 		return result;                                                                     \
 	}
 
+/* A second one for programs with rules of replacement; `ruled` describes it with its data. */
+#define WRAP_RULED(name, parameters, arguments, describe, ruled)                                   \
+	WRAP(name, parameters, arguments, describe)                                                \
+	static int ruled_##name parameters                                                         \
+	{                                                                                          \
+		struct kp_library_frame frame;                                                     \
+		bool replaced = kp_library_enter(&frame) && ruled;                                 \
+		int result = 0;                                                                    \
+                                                                                                   \
+		if (!replaced)                                                                     \
+			do                                                                         \
+				result = KP_LIBRARY_REAL(name, int(*) parameters) arguments;       \
+			while (frame.outermost && kp_ab_again(KP_AB_OPEN_CALL, result == 0));      \
+		kp_library_leave(&frame);                                                          \
+		return result;                                                                     \
+	}
+
 /* ---- products of matrices ---- */
 
-#define PRODUCT(name, ...)                                                                         \
-	describe_gemm(KP_LIBRARY_##name, &(struct product){.transpose_a = ta,                      \
-							   .transpose_b = tb,                      \
-							   .m = m,                                 \
-							   .n = n,                                 \
-							   .k = k,                                 \
-							   .lda = lda,                             \
-							   .ldb = ldb,                             \
-							   .ldc = ldc,                             \
-							   __VA_ARGS__})
+#define PRODUCT(name, ...) describe_gemm(KP_LIBRARY_##name, &SIZES(__VA_ARGS__), NULL)
+#define RULED(name, ...)                                                                           \
+	describe_gemm(KP_LIBRARY_##name, &SIZES(__VA_ARGS__),                                      \
+		      &(struct product_data){handle, c, alpha, beta, a, b})
+#define SIZES(...)                                                                                 \
+	(struct product)                                                                           \
+	{                                                                                          \
+		.transpose_a = ta, .transpose_b = tb, .m = m, .n = n, .k = k, .lda = lda,          \
+		.ldb = ldb, .ldc = ldc, __VA_ARGS__                                                \
+	}
 #define OF_TYPE(type)                                                                              \
 	.a_type = (uint64_t)TYPES_##type.in, .b_type = (uint64_t)TYPES_##type.in,                  \
 	.c_type = (uint64_t)TYPES_##type.out
@@ -136,21 +217,23 @@ static void describe_gemm(uint64_t entry, const struct product *of)
 	     PRODUCT(name, .batch = batch, OF_TYPE(type), STRIDES))
 
 #define WRAP_GEMM_TYPED(name, integer)                                                             \
-	WRAP(name,                                                                                 \
-	     (void *handle, int ta, int tb, integer m, integer n, integer k, const void *alpha,    \
-	      const void *a, int at, integer lda, const void *b, int bt, integer ldb,              \
-	      const void *beta, void *c, int ct, integer ldc),                                     \
-	     (handle, ta, tb, m, n, k, alpha, a, at, lda, b, bt, ldb, beta, c, ct, ldc),           \
-	     PRODUCT(name, .batch = 1, OF_TYPES))
+	WRAP_RULED(name,                                                                           \
+		   (void *handle, int ta, int tb, integer m, integer n, integer k,                 \
+		    const void *alpha, const void *a, int at, integer lda, const void *b, int bt,  \
+		    integer ldb, const void *beta, void *c, int ct, integer ldc),                  \
+		   (handle, ta, tb, m, n, k, alpha, a, at, lda, b, bt, ldb, beta, c, ct, ldc),     \
+		   PRODUCT(name, .batch = 1, OF_TYPES), RULED(name, .batch = 1, OF_TYPES))
 
 #define WRAP_GEMM_EX(name, integer)                                                                \
-	WRAP(name,                                                                                 \
-	     (void *handle, int ta, int tb, integer m, integer n, integer k, const void *alpha,    \
-	      const void *a, int at, integer lda, const void *b, int bt, integer ldb,              \
-	      const void *beta, void *c, int ct, integer ldc, int compute, int algorithm),         \
-	     (handle, ta, tb, m, n, k, alpha, a, at, lda, b, bt, ldb, beta, c, ct, ldc, compute,   \
-	      algorithm),                                                                          \
-	     PRODUCT(name, .batch = 1, OF_TYPES, .compute_type = code(compute)))
+	WRAP_RULED(name,                                                                           \
+		   (void *handle, int ta, int tb, integer m, integer n, integer k,                 \
+		    const void *alpha, const void *a, int at, integer lda, const void *b, int bt,  \
+		    integer ldb, const void *beta, void *c, int ct, integer ldc, int compute,      \
+		    int algorithm),                                                                \
+		   (handle, ta, tb, m, n, k, alpha, a, at, lda, b, bt, ldb, beta, c, ct, ldc,      \
+		    compute, algorithm),                                                           \
+		   PRODUCT(name, .batch = 1, OF_TYPES, .compute_type = code(compute)),             \
+		   RULED(name, .batch = 1, OF_TYPES, .compute_type = code(compute)))
 
 #define WRAP_GEMM_BATCHED_EX(name, integer)                                                        \
 	WRAP(name,                                                                                 \
@@ -163,14 +246,16 @@ static void describe_gemm(uint64_t entry, const struct product *of)
 	     PRODUCT(name, .batch = batch, OF_TYPES, .compute_type = code(compute)))
 
 #define WRAP_GEMM_STRIDED_EX(name, integer)                                                        \
-	WRAP(name,                                                                                 \
-	     (void *handle, int ta, int tb, integer m, integer n, integer k, const void *alpha,    \
-	      const void *a, int at, integer lda, long long sa, const void *b, int bt,             \
-	      integer ldb, long long sb, const void *beta, void *c, int ct, integer ldc,           \
-	      long long sc, integer batch, int compute, int algorithm),                            \
-	     (handle, ta, tb, m, n, k, alpha, a, at, lda, sa, b, bt, ldb, sb, beta, c, ct, ldc,    \
-	      sc, batch, compute, algorithm),                                                      \
-	     PRODUCT(name, .batch = batch, OF_TYPES, STRIDES, .compute_type = code(compute)))
+	WRAP_RULED(                                                                                \
+		name,                                                                              \
+		(void *handle, int ta, int tb, integer m, integer n, integer k, const void *alpha, \
+		 const void *a, int at, integer lda, long long sa, const void *b, int bt,          \
+		 integer ldb, long long sb, const void *beta, void *c, int ct, integer ldc,        \
+		 long long sc, integer batch, int compute, int algorithm),                         \
+		(handle, ta, tb, m, n, k, alpha, a, at, lda, sa, b, bt, ldb, sb, beta, c, ct, ldc, \
+		 sc, batch, compute, algorithm),                                                   \
+		PRODUCT(name, .batch = batch, OF_TYPES, STRIDES, .compute_type = code(compute)),   \
+		RULED(name, .batch = batch, OF_TYPES, STRIDES, .compute_type = code(compute)))
 
 /* ---- grouped products: a list of sizes, in the program's memory ---- */
 
@@ -195,7 +280,7 @@ static void describe_gemm(uint64_t entry, const struct product *of)
 			product.transpose_a = ta[i] == ta[0] ? product.transpose_a : -1;           \
 			product.transpose_b = tb[i] == tb[0] ? product.transpose_b : -1;           \
 		}                                                                                  \
-		describe_gemm(entry, &product);                                                    \
+		describe_gemm(entry, &product, NULL);                                              \
 	}
 DESCRIBE_GROUPS(int)
 DESCRIBE_GROUPS(int64_t)
@@ -295,5 +380,24 @@ static void describe_gemv(uint64_t entry, const struct vector_product *of)
 void *const kp_library_cublas_wrappers[KP_LIBRARY_cublasLtMatmul] = {
 #define E(family, name, integer) (void *)wrap_##name,
 #define T(family, name, integer, type) (void *)wrap_##name,
+#include "inject/library_entries.def"
+};
+
+void *const kp_library_ruled_wrappers[KP_LIBRARY_cublasLtMatmul] = {
+#define NOT_RULED(name) NULL
+#define RULED_GEMM(name) NOT_RULED(name)
+#define RULED_GEMM_BATCHED(name) NOT_RULED(name)
+#define RULED_GEMM_STRIDED(name) NOT_RULED(name)
+#define RULED_GEMM_TYPED(name) (void *)ruled_##name
+#define RULED_GEMM_EX(name) (void *)ruled_##name
+#define RULED_GEMM_BATCHED_EX(name) NOT_RULED(name)
+#define RULED_GEMM_STRIDED_EX(name) (void *)ruled_##name
+#define RULED_GEMM_GROUPED(name) NOT_RULED(name)
+#define RULED_GEMM_GROUPED_EX(name) NOT_RULED(name)
+#define RULED_GEMV(name) NOT_RULED(name)
+#define RULED_GEMV_BATCHED(name) NOT_RULED(name)
+#define RULED_GEMV_STRIDED(name) NOT_RULED(name)
+#define E(family, name, integer) RULED_##family(name),
+#define T(family, name, integer, type) RULED_##family(name),
 #include "inject/library_entries.def"
 };

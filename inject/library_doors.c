@@ -5,6 +5,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "inject/ab.h"
 #include "inject/elf.h"
 #include "inject/library.h"
 #include "inject/loader.h"
@@ -60,8 +61,12 @@ const char *kp_library_doors_library(uint64_t entry)
 
 static void *wrapper_of(size_t entry)
 {
-	return entry == KP_LIBRARY_cublasLtMatmul ? kp_library_lt_wrapper
-						  : kp_library_cublas_wrappers[entry];
+	bool ruled = kp_ab_asked();
+
+	if (entry == KP_LIBRARY_cublasLtMatmul)
+		return ruled ? kp_library_lt_ruled_wrapper : kp_library_lt_wrapper;
+	return ruled && kp_library_ruled_wrappers[entry] ? kp_library_ruled_wrappers[entry]
+							 : kp_library_cublas_wrappers[entry];
 }
 
 /* The number of a function; KP_LIBRARY_ENTRY_COUNT if the name is none. */
@@ -144,18 +149,20 @@ static bool look_for_libraries(void)
 }
 
 struct wanted {
+	size_t library;
 	const char *name;
 	void *found;
 };
 
-static int find_lt_symbol(struct dl_phdr_info *info, size_t size, void *context)
+static int find_library_symbol(struct dl_phdr_info *info, size_t size, void *context)
 {
 	struct wanted *wanted = context;
 	struct kp_module module;
 
 	(void)size;
-	if (!kp_word_begins(kp_word_file(info->dlpi_name), libraries[LT].file) ||
-	    !kp_module_describe(info, &module) || module.begin != atomic_load(&places[LT].begin))
+	if (!kp_word_begins(kp_word_file(info->dlpi_name), libraries[wanted->library].file) ||
+	    !kp_module_describe(info, &module) ||
+	    module.begin != atomic_load(&places[wanted->library].begin))
 		return 0;
 	wanted->found = kp_module_find(&module, wanted->name);
 	return 1;
@@ -163,9 +170,17 @@ static int find_lt_symbol(struct dl_phdr_info *info, size_t size, void *context)
 
 void *kp_library_doors_lt_symbol(const char *name)
 {
-	struct wanted wanted = {name, NULL};
+	struct wanted wanted = {LT, name, NULL};
 
-	kp_loader_iterate(find_lt_symbol, &wanted);
+	kp_loader_iterate(find_library_symbol, &wanted);
+	return wanted.found;
+}
+
+void *kp_library_doors_symbol(const char *name)
+{
+	struct wanted wanted = {CUBLAS, name, NULL};
+
+	kp_loader_iterate(find_library_symbol, &wanted);
 	return wanted.found;
 }
 

@@ -29,6 +29,9 @@ extern _Atomic(void *) kp_library_real[KP_LIBRARY_ENTRY_COUNT];
 /* The wrapper of each function. */
 extern void *const kp_library_cublas_wrappers[KP_LIBRARY_cublasLtMatmul];
 extern void *const kp_library_lt_wrapper;
+/* Those in their place where there are rules of replacement; NULL: none. */
+extern void *const kp_library_ruled_wrappers[KP_LIBRARY_cublasLtMatmul];
+extern void *const kp_library_lt_ruled_wrapper;
 
 #define KP_LIBRARY_REAL(name, type)                                                                \
 	((type)atomic_load_explicit(&kp_library_real[KP_LIBRARY_##name], memory_order_relaxed))
@@ -45,5 +48,7 @@ bool kp_library_doors_name(const char *name);
 void *kp_library_doors_wrapped(void *address);
 /* A function of the libcublasLt that is wrapped; NULL: it has none. */
 void *kp_library_doors_lt_symbol(const char *name);
+/* Likewise of the libcublas. */
+void *kp_library_doors_symbol(const char *name);
 
 #endif

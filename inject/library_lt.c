@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "inject/ab.h"
 #include "inject/library.h"
 #include "inject/library_doors.h"
 
@@ -23,10 +24,13 @@ enum {
 	LAYOUT_STRIDE = 6,
 	MATMUL_COMPUTE_TYPE = 0,
 	MATMUL_SCALE_TYPE = 1,
+	MATMUL_POINTER_MODE = 2,
 	MATMUL_TRANSPOSE_A = 3,
 	MATMUL_TRANSPOSE_B = 4,
 	MATMUL_EPILOGUE = 7,
-	ORDER_ROW = 1 /* of cublasLtOrder_t */
+	MATMUL_BIAS = 8,
+	SCALE_SINGLE = 1, /* cudaDataType + 1 */
+	ORDER_ROW = 1     /* of cublasLtOrder_t */
 };
 
 /* An attribute of 4 bytes + 1; 0: it cannot be had. */
@@ -73,8 +77,27 @@ static struct matrix read_matrix(get_function get, const void *layout)
 	return matrix;
 }
 
-static void describe(const void *operation, const void *a_layout, const void *b_layout,
-		     const void *c_layout, const void *d_layout)
+/* What rules of replacement need beside the call. */
+static bool replace(get_function get, const void *operation, const struct kp_library_call *call,
+		    struct kp_ab_product *product)
+{
+	bool replaced;
+
+	product->call = call;
+	product->entry = kp_library_doors_entry(call->entry);
+	product->host_scalars = get_code(get, operation, MATMUL_POINTER_MODE) == 1;
+	product->bias = (const void *)(uintptr_t)get_size(get, operation, MATMUL_BIAS);
+	if (!product->host_scalars || call->scale_type != SCALE_SINGLE)
+		product->alpha = product->beta = NULL;
+	replaced = kp_ab_product_begins(product);
+	product->call = NULL; /* it does not live as long */
+	return replaced;
+}
+
+/* `product`: with its data, for rules of replacement; NULL: there are none. True: one of them has
+ * done it. */
+static bool describe(const void *operation, const void *a_layout, const void *b_layout,
+		     const void *c_layout, const void *d_layout, struct kp_ab_product *product)
 {
 	static _Atomic(get_function) layout_function, matmul_function;
 	get_function layout = atomic_load(&layout_function);
@@ -87,12 +110,12 @@ static void describe(const void *operation, const void *a_layout, const void *b_
 			"cublasLtMatrixLayoutGetAttribute");
 		matmul = (get_function)kp_library_doors_lt_symbol("cublasLtMatmulDescGetAttribute");
 		if (!layout || !matmul)
-			return;
+			return false;
 		atomic_store(&layout_function, layout);
 		atomic_store(&matmul_function, matmul);
 	}
 	if (!operation)
-		return;
+		return false;
 	a = read_matrix(layout, a_layout);
 	b = read_matrix(layout, b_layout);
 	c = read_matrix(layout, c_layout);
@@ -121,28 +144,47 @@ static void describe(const void *operation, const void *a_layout, const void *b_
 	call.stride_b = b.stride;
 	call.stride_c = c.stride;
 	kp_library_describe(&call);
+	return product && replace(matmul, operation, &call, product);
 }
 
-static int wrap_cublasLtMatmul(void *handle, const void *operation, const void *alpha,
-			       const void *a, const void *a_layout, const void *b,
-			       const void *b_layout, const void *beta, const void *c,
-			       const void *c_layout, void *d, const void *d_layout,
-			       const void *algorithm, void *workspace, size_t workspace_bytes,
-			       void *stream)
+#define MATMUL_PARAMETERS                                                                          \
+	void *handle, const void *operation, const void *alpha, const void *a,                     \
+		const void *a_layout, const void *b, const void *b_layout, const void *beta,       \
+		const void *c, const void *c_layout, void *d, const void *d_layout,                \
+		const void *algorithm, void *workspace, size_t workspace_bytes, void *stream
+#define MATMUL_ARGUMENTS                                                                           \
+	handle, operation, alpha, a, a_layout, b, b_layout, beta, c, c_layout, d, d_layout,        \
+		algorithm, workspace, workspace_bytes, stream
+
+/* For programs with rules of replacement. */
+static int ruled_cublasLtMatmul(MATMUL_PARAMETERS)
+{
+	struct kp_ab_product product = {
+		.alpha = alpha, .beta = beta, .a = a, .b = b, .c = c, .d = d, .stream = stream};
+	struct kp_library_frame frame;
+	bool replaced = kp_library_enter(&frame) &&
+			describe(operation, a_layout, b_layout, c_layout, d_layout, &product);
+	int result = 0;
+
+	if (!replaced)
+		do
+			result = KP_LIBRARY_REAL(cublasLtMatmul,
+						 int (*)(MATMUL_PARAMETERS))(MATMUL_ARGUMENTS);
+		while (frame.outermost && kp_ab_again(KP_AB_OPEN_CALL, result == 0));
+	kp_library_leave(&frame);
+	return result;
+}
+
+static int wrap_cublasLtMatmul(MATMUL_PARAMETERS)
 {
 	struct kp_library_frame frame;
 	int result;
 
 	if (kp_library_enter(&frame))
-		describe(operation, a_layout, b_layout, c_layout, d_layout);
-	result = KP_LIBRARY_REAL(cublasLtMatmul,
-				 int (*)(void *, const void *, const void *, const void *,
-					 const void *, const void *, const void *, const void *,
-					 const void *, const void *, void *, const void *,
-					 const void *, void *, size_t, void *))(
-		handle, operation, alpha, a, a_layout, b, b_layout, beta, c, c_layout, d, d_layout,
-		algorithm, workspace, workspace_bytes, stream);
+		describe(operation, a_layout, b_layout, c_layout, d_layout, NULL);
+	result = KP_LIBRARY_REAL(cublasLtMatmul, int (*)(MATMUL_PARAMETERS))(MATMUL_ARGUMENTS);
 	kp_library_leave(&frame);
 	return result;
 }
 void *const kp_library_lt_wrapper = (void *)wrap_cublasLtMatmul;
+void *const kp_library_lt_ruled_wrapper = (void *)ruled_cublasLtMatmul;

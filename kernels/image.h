@@ -12,7 +12,8 @@
 	X(ceilings)                                                                                \
 	X(norm)                                                                                    \
 	X(activation)                                                                              \
-	X(rope) X(softmax) X(linear_skinny) X(attention_decode) X(argmax) X(topk_topp_sample)
+	X(rope)                                                                                    \
+	X(softmax) X(linear_skinny) X(attention_decode) X(argmax) X(topk_topp_sample) X(compare)
 
 struct kp_kernel_image {
 	/* For cuModuleLoadData or cuLibraryLoadData; NULL: kprof was built without nvcc. */

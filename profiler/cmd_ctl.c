@@ -140,6 +140,11 @@ static int tell(long pid, enum kp_control_verb verb, const struct kp_control_ans
 	case KP_CONTROL_STOP:
 		kp_say("process %ld records no more; what it did is in %s", pid, answer->trace);
 		return 0;
+	case KP_CONTROL_AB_OFF:
+		kp_say("process %ld runs its own kernels; graphs that were captured with others "
+		       "keep them",
+		       pid);
+		return 0;
 	case KP_CONTROL_SNAPSHOT:
 	case KP_CONTROL_WATCH:
 		break;
@@ -167,9 +172,15 @@ int kp_cmd_ctl(const struct kp_settings *settings)
 		return kp_fail("%s is not the number of a process", settings->operands[0]);
 	while (verb < count && strcmp(verbs[verb], word) != 0)
 		verb++;
-	if (verb == count) {
+	if (strcmp(word, "ab") == 0) {
+		if (settings->operand_count != 3 || strcmp(settings->operands[2], "off") != 0)
+			return kp_fail("ab: what can be done is ab off");
+		verb = KP_CONTROL_AB_OFF;
+	} else if (settings->operand_count > 2) {
+		return kp_fail("%s: nothing goes with %s", settings->operands[2], word);
+	} else if (verb == count) {
 		const char *nearest = kp_options_nearest(word, verbs, count);
-		return kp_fail("%s: it is one of start, stop, snapshot, status%s%s", word,
+		return kp_fail("%s: it is one of start, stop, snapshot, status, ab off%s%s", word,
 			       nearest ? "; did you mean " : "", nearest ? nearest : "");
 	}
 	if (settings->output && verb != KP_CONTROL_SNAPSHOT)

@@ -16,11 +16,12 @@
 #include "profiler/help.h"
 #include "profiler/part_options.h"
 #include "profiler/say.h"
+#include "trace/ab_plan.h"
 #include "trace/control.h"
 
 #define AT(member) offsetof(struct kp_settings, member)
 #define MANY SIZE_MAX
-#define COMMAND_COUNT 16
+#define COMMAND_COUNT 17
 
 static const char *const by_names[] = {"operator", "kernel", "process", "variant", "range", NULL};
 static const char *const name_names[] = {"short", "full", "mangled", NULL};
@@ -419,7 +420,7 @@ static const char *const ctl_description[] = {
 	"start; CUPTI is detached then, as between windows of --duty, so that launches cost what "
 	"they cost without kprof. snapshot brings all that CUPTI has ready into the trace, so that "
 	"kprof report can rank the run so far. status tells whether records are on, and what was "
-	"counted.",
+	"counted. ab off ends replacing: under kprof ab, each original runs from now on.",
 	NULL,
 };
 static const struct kp_example ctl_examples[] = {
@@ -433,10 +434,10 @@ static const struct kp_example ctl_statuses[] = {
 	{0},
 };
 static const struct kp_command ctl_command = {
-	.name = "ctl", .page = "kprof-ctl", .operands = "PID start|stop|snapshot|status",
+	.name = "ctl", .page = "kprof-ctl", .operands = "PID start|stop|snapshot|status|ab off",
 	.summary = "start, stop or look into the recording of a running program",
 	.description = ctl_description, .examples = ctl_examples, .statuses = ctl_statuses,
-	.least = 2, .most = 2,
+	.least = 2, .most = 3,
 	.groups = (const struct kp_option_group *const[]){&ctl_group, &help_group, NULL},
 	.run = kp_cmd_ctl,
 };
@@ -540,7 +541,8 @@ static const struct kp_command version_command = {
 
 const struct kp_command *const kp_commands[COMMAND_COUNT + 1] = {
 	&run_command, &record_command, &report_command, &kp_diff_command, &kp_plan_command,
-	&kp_tui_command, &kp_top_command, &info_command, &kp_export_command, &kp_import_command,
+	&kp_ab_command, &kp_tui_command, &kp_top_command, &info_command, &kp_export_command,
+	&kp_import_command,
 	&kp_merge_command, &ctl_command, &bench_command, &doctor_command,
 	&help_command, &version_command, NULL,
 };
@@ -573,6 +575,9 @@ int kp_commands_run(const struct kp_command *command, int argc, char **argv)
 				       .calls = KP_SWITCH_ON,
 				       .device = UINT64_MAX,
 				       .limit = UINT64_MAX,
+				       .ab_mode = KP_AB_MEASURE,
+				       .ab_again = 64,
+				       .ab_phase = 2000,
 				       .margin_pct = 1,
 				       .live = {.units = 1, .frames = KP_TOP_NO_FRAMES}};
 	char complaint[KP_COMPLAINT_BYTES];

@@ -15,6 +15,8 @@ extern const struct kp_command kp_tui_command;
 extern const struct kp_command kp_top_command;
 /* export_command.c: the same. */
 extern const struct kp_command kp_export_command;
+/* ab_command.c: the same. */
+extern const struct kp_command kp_ab_command;
 /* cmd_diff.c: its row, likewise. */
 extern const struct kp_command kp_diff_command;
 /* import_command.c: the same. */
@@ -40,6 +42,7 @@ int kp_cmd_bench(const struct kp_settings *settings);
 int kp_cmd_doctor(const struct kp_settings *settings);
 int kp_cmd_plan(const struct kp_settings *settings);
 int kp_cmd_tui(const struct kp_settings *settings);
+int kp_cmd_ab(const struct kp_settings *settings);
 int kp_cmd_top(const struct kp_settings *settings);
 int kp_cmd_help(const struct kp_settings *settings);
 int kp_cmd_version(const struct kp_settings *settings);

@@ -71,6 +71,11 @@ struct kp_settings {
 	bool man, bash_completion;
 	struct kp_plan_settings plan;
 	struct kp_tui_options tui;
+	struct kp_words ab_files, ab_rules; /* of rules, and their names */
+	int ab_mode;                        /* enum kp_ab_mode */
+	const char *ab_out, *ab_raw;        /* the report, and the lines it is made of */
+	uint64_t ab_again, ab_phase;        /* launches */
+	bool ab_list;
 	struct kp_top_options live;
 	char **operands; /* borrowed from main's argv, ended by NULL */
 	size_t operand_count;

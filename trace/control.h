@@ -52,7 +52,8 @@ enum kp_control_verb {
 	KP_CONTROL_START = 1,
 	KP_CONTROL_STOP = 2,
 	KP_CONTROL_SNAPSHOT = 3,
-	KP_CONTROL_WATCH = 4 /* with it comes the descriptor of a room: trace/board.h */
+	KP_CONTROL_WATCH = 4, /* with it comes the descriptor of a room: trace/board.h */
+	KP_CONTROL_AB_OFF = 5 /* replace no kernel from now on */
 };
 
 enum kp_control_result {

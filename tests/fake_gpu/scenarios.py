@@ -21,6 +21,7 @@ import sys
 import time
 import traceback
 
+import ab
 import counters
 import endings
 import host_calls
@@ -892,6 +893,7 @@ SCENARIOS = [
     *watching.SCENARIOS,
     *library_calls.SCENARIOS,
     *counters.SCENARIOS,
+    *ab.SCENARIOS,
 ]
 
 

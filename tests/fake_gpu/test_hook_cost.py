@@ -23,6 +23,7 @@ CALLS = 2000
 LIMIT = 150  # instructions a launch when nothing is to be done
 RANGE_LIMIT = 400  # once the program has opened a range
 HOST_LIMIT = 400  # with --host, the clock's own instructions aside
+AB_LIMIT = 250  # with rules of replacement that do not fit
 CALL_LIMIT = 700  # a call of cuBLAS and its launch
 MATMUL_LIMIT = 1200  # of cuBLASLt, what its own functions for descriptors do aside
 SKIPPED = 77
@@ -34,10 +35,12 @@ class Row:
     work: str
     limit: int  # None: reported only
     options: tuple = ()
+    command: str = "record"
 
     @property
     def name(self):
-        return " ".join((self.work, "by", self.door, *self.options))
+        return " ".join((self.work, "by", self.door, *self.options,
+                         *(("under", "kprof", self.command) if self.command != "record" else ())))
 
 
 ROWS = [
@@ -53,6 +56,8 @@ ROWS = [
     Row("address", "graph", HOST_LIMIT, ("--host",)),
     Row("link", "gemm", CALL_LIMIT),
     Row("link", "matmul", MATMUL_LIMIT),
+    Row("link", "launch", AB_LIMIT, command="ab"),
+    Row("address", "launch", AB_LIMIT, command="ab"),
 ]
 
 
@@ -110,16 +115,17 @@ def profile(build, row, calls):
     environment = {key: value for key, value in os.environ.items()
                    if not key.startswith(("KP", "CUDA_", "NVTX_", "LD_"))}
     environment["LD_LIBRARY_PATH"] = f"{fakes}/cuda:{fakes}/cupti"
+    environment["KPROF_CANDIDATES_LIB"] = f"{fakes}/libfake_candidates.so"
     environment["KPROF_CUPTI"] = f"{fakes}/cupti/libcupti.so.13"
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "callgrind.%p")
         command = ["valgrind", "--tool=callgrind", "--trace-children=yes", "--quiet",
-                   f"--callgrind-out-file={out}", os.path.join(build, "kprof"), "record",
+                   f"--callgrind-out-file={out}", os.path.join(build, "kprof"), row.command,
                    *row.options, "-o", os.path.join(folder, "trace.kprof"), "--",
                    os.path.join(fakes, "prog_calls"), row.door, row.work, str(calls)]
         done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, check=False,
                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=120)
-        if done.returncode != 0:
+        if done.returncode != (122 if row.command == "ab" else 0):  # 122: nothing was replaced
             raise Broken(f"status {done.returncode}: {done.stderr.decode('utf-8', 'replace')}")
         for path in glob.glob(os.path.join(folder, "callgrind.*")):
             with open(path, encoding="utf-8", errors="replace") as file:

@@ -14,6 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import ab_checks
 import ceiling_checks
 import compare
 import counter_checks
@@ -654,6 +655,7 @@ CHECKS = [
     Check("traffic-ncu-graph", 900, traffic_ncu(["--graph"], 0.05), "CUDA graph: the same, by ncu of the eager program, 5 %"),
     *workload_checks.rows(sys.modules[__name__]),
     *fusion_checks.rows(sys.modules[__name__]),
+    *ab_checks.rows(sys.modules[__name__]),
     Check("overhead", 300, overhead, "cost of a launch and of a graph node"),
 ]
 

@@ -6,6 +6,7 @@
 #include "kernels/activation.cu"
 #include "kernels/argmax.cu"
 #include "kernels/attention_decode.cu"
+#include "kernels/compare.cu"
 #include "kernels/linear_skinny.cu"
 #include "kernels/norm.cu"
 #include "kernels/rope.cu"
@@ -41,6 +42,10 @@ static const struct {
 #define KERNEL_LOGITS(image, name) \
 	KERNEL(image, name) {"kp_" #name "_fp32", run<struct image##_ARGS, kp_##name##_fp32>},
 #include "kernels/kernels.def"
+	{"kp_compare_pass_kernel", run<struct kp_compare_args, kp_compare_pass_kernel>},
+	{"kp_compare_copy_kernel", run<struct kp_copy_args, kp_compare_copy_kernel>},
+	{"kp_compare_checksum_kernel", run<struct kp_checksum_args, kp_compare_checksum_kernel>},
+	{"kp_compare_guard_kernel", run<struct kp_guard_args, kp_compare_guard_kernel>},
 };
 // clang-format on
 

@@ -8,7 +8,7 @@ import unittest
 
 from harness import SOURCE, Case, environment
 
-COMMANDS = ("run", "record", "report", "diff", "plan", "info", "tui", "top", "export", "import", "merge", "ctl",
+COMMANDS = ("run", "record", "report", "diff", "plan", "ab", "info", "tui", "top", "export", "import", "merge", "ctl",
             "bench", "doctor", "help", "version")
 
 

@@ -92,6 +92,7 @@ static void test_stats_seldom_sees_what_is_not_there(void **unused)
 	const struct process processes[] = {{.alike = 0},
 					    {.alike = 0.5},
 					    {.alike = 0.9},
+					    {.alike = 0.98},
 					    {.alike = 0.5, .spikes = true},
 					    {.alike = 0.9, .spikes = true}};
 	const size_t counts[] = {KP_STATS_LEAST, 100, 400};

@@ -18,6 +18,10 @@ struct kp_fake_kernel {
 	uint32_t registers;           /* a thread */
 	uint32_t static_shared_bytes; /* a block */
 	uint32_t local_bytes;         /* a thread */
+	/* Where the program wants it: what it computes, and its parameters' sizes. */
+	void (*compute)(const uint32_t grid[3], void **arguments);
+	uint32_t parameter_count;
+	uint32_t parameter_bytes[16];
 };
 
 struct kp_fake_image {

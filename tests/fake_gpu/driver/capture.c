@@ -183,3 +183,16 @@ static CUresult tell(CUstream handle, bool per_thread, CUstreamCaptureStatus *st
 	}
 GET_CAPTURE_INFO(, false)
 GET_CAPTURE_INFO(_ptsz, true)
+
+/* A thread's mode: captures are broken by nothing here, whatever it is. */
+KP_FAKE_EXPORT CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
+{
+	static _Thread_local CUstreamCaptureMode own = CU_STREAM_CAPTURE_MODE_GLOBAL;
+	CUstreamCaptureMode before = own;
+
+	if (!mode || *mode > CU_STREAM_CAPTURE_MODE_RELAXED)
+		return CUDA_ERROR_INVALID_VALUE;
+	own = *mode;
+	*mode = before;
+	return CUDA_SUCCESS;
+}

@@ -129,6 +129,10 @@ const struct kp_fake_emulation kp_fake_emulations[] = {
 #define KERNEL_LOGITS(image, name) \
 	KERNEL(image, name) {"kp_" #name "_fp32", NULL, 0, 0, 0, 0},
 #include "kernels/kernels.def"
+	{"kp_compare_pass_kernel", NULL, 0, 0, 0, 0},
+	{"kp_compare_copy_kernel", NULL, 0, 0, 0, 0},
+	{"kp_compare_checksum_kernel", NULL, 0, 0, 0, 0},
+	{"kp_compare_guard_kernel", NULL, 0, 0, 0, 0},
 };
 // clang-format on
 const size_t kp_fake_emulation_count = sizeof(kp_fake_emulations) / sizeof(kp_fake_emulations[0]);

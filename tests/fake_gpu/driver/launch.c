@@ -48,6 +48,8 @@ static uint64_t compute(const struct launch *launch, const struct CUfunc_st *fun
 	uint64_t blocks = (uint64_t)op->grid[0] * op->grid[1] * op->grid[2];
 	uint64_t threads = (uint64_t)op->block[0] * op->block[1] * op->block[2];
 
+	if (function->kernel.compute && launch->arguments && !is_captured)
+		function->kernel.compute(op->grid, launch->arguments);
 	if (!function->emulation || !launch->arguments)
 		return function->kernel.duration_ns;
 	if (!function->emulation->run)
@@ -117,7 +119,8 @@ KP_FAKE_EXPORT CUresult cuLaunchKernel_ptsz(CUfunction f, unsigned int grid_x, u
 					     block_x, block_y,   block_z, shared_bytes,
 					     stream,  arguments, extra};
 	struct kp_fake_call call = KP_FAKE_CALL(cuLaunchKernel_ptsz, &params);
-	struct launch launch = {.function = f, .stream = stream, .per_thread = true};
+	struct launch launch = {
+		.function = f, .stream = stream, .per_thread = true, .arguments = arguments};
 
 	launch.op = describe((struct size){grid_x, grid_y, grid_z},
 			     (struct size){block_x, block_y, block_z}, shared_bytes);
@@ -165,7 +168,7 @@ KP_FAKE_EXPORT CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfu
 {
 	cuLaunchKernelEx_ptsz_params params = {config, f, arguments, extra};
 	struct kp_fake_call call = KP_FAKE_CALL(cuLaunchKernelEx_ptsz, &params);
-	struct launch launch = {.function = f, .per_thread = true};
+	struct launch launch = {.function = f, .per_thread = true, .arguments = arguments};
 
 	if (!read_config(config, &launch))
 		return CUDA_ERROR_INVALID_VALUE;
@@ -182,7 +185,7 @@ KP_FAKE_EXPORT CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned int gri
 						   block_x, block_y,  block_z, shared_bytes,
 						   stream,  arguments};
 	struct kp_fake_call call = KP_FAKE_CALL(cuLaunchCooperativeKernel, &params);
-	struct launch launch = {.function = f, .stream = stream};
+	struct launch launch = {.function = f, .stream = stream, .arguments = arguments};
 
 	launch.op = describe((struct size){grid_x, grid_y, grid_z},
 			     (struct size){block_x, block_y, block_z}, shared_bytes);
@@ -201,7 +204,8 @@ KP_FAKE_EXPORT CUresult cuLaunchCooperativeKernel_ptsz(CUfunction f, unsigned in
 							block_x, block_y,  block_z, shared_bytes,
 							stream,  arguments};
 	struct kp_fake_call call = KP_FAKE_CALL(cuLaunchCooperativeKernel_ptsz, &params);
-	struct launch launch = {.function = f, .stream = stream, .per_thread = true};
+	struct launch launch = {
+		.function = f, .stream = stream, .per_thread = true, .arguments = arguments};
 
 	launch.op = describe((struct size){grid_x, grid_y, grid_z},
 			     (struct size){block_x, block_y, block_z}, shared_bytes);

@@ -197,25 +197,84 @@ KP_FAKE_EXPORT CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes)
 	return CUDA_SUCCESS;
 }
 
+/* Allocations that are alive, for cuMemGetAddressRange. With the lock. */
+static struct allocation {
+	CUdeviceptr at;
+	size_t bytes;
+	struct allocation *next;
+} * allocations;
+
 KP_FAKE_EXPORT CUresult cuMemAlloc_v2(CUdeviceptr *out, size_t bytes)
 {
 	struct CUctx_st *context;
 	CUresult result = kp_fake_ready_context(&context);
+	struct allocation *allocation;
 
 	if (result != CUDA_SUCCESS)
 		return result;
 	if (!out || bytes == 0)
 		return CUDA_ERROR_INVALID_VALUE;
 	*out = (CUdeviceptr)calloc(1, bytes);
-	return *out ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+	if (!*out)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	allocation = kp_fake_alloc(sizeof(*allocation));
+	allocation->at = *out;
+	allocation->bytes = bytes;
+	kp_fake_lock();
+	allocation->next = allocations;
+	allocations = allocation;
+	kp_fake_unlock();
+	return CUDA_SUCCESS;
 }
 
 KP_FAKE_EXPORT CUresult cuMemFree_v2(CUdeviceptr memory)
 {
 	struct CUctx_st *context;
 	CUresult result = kp_fake_ready_context(&context);
+	struct allocation **link = &allocations, *found;
 
-	if (result == CUDA_SUCCESS)
-		free((void *)memory);
-	return result;
+	if (result != CUDA_SUCCESS || !memory)
+		return result;
+	kp_fake_lock();
+	while (*link && (*link)->at != memory)
+		link = &(*link)->next;
+	found = *link;
+	if (found)
+		*link = found->next;
+	kp_fake_unlock();
+	if (!found)
+		return CUDA_ERROR_INVALID_VALUE;
+	free(found);
+	free((void *)memory);
+	return CUDA_SUCCESS;
+}
+
+KP_FAKE_EXPORT CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *bytes, CUdeviceptr at)
+{
+	CUresult result = kp_fake_ready();
+	const struct allocation *found;
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	kp_fake_lock();
+	for (found = allocations; found; found = found->next)
+		if (at >= found->at && at - found->at < found->bytes)
+			break;
+	if (found && base)
+		*base = found->at;
+	if (found && bytes)
+		*bytes = found->bytes;
+	kp_fake_unlock();
+	return found ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
+/* All of the host's memory is as good as pinned here. */
+KP_FAKE_EXPORT CUresult cuMemHostRegister_v2(void *at, size_t bytes, unsigned int flags)
+{
+	CUresult result = kp_fake_ready();
+
+	(void)flags;
+	if (result != CUDA_SUCCESS)
+		return result;
+	return at && bytes ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }

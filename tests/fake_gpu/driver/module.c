@@ -233,6 +233,31 @@ KP_FAKE_EXPORT CUresult cuFuncGetModule(CUmodule *module, CUfunction function)
 	return CUDA_SUCCESS;
 }
 
+/* Parameters lie one behind the other, each at a multiple of its size, as far as that is a power of
+ * two up to 8. Kernels of fatbins have one, a struct. */
+KP_FAKE_EXPORT CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t *offset,
+					   size_t *bytes)
+{
+	CUresult result = kp_fake_ready();
+	size_t at = 0;
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!offset || !kp_fake_is(function, KP_FAKE_FUNCTION) ||
+	    index >= function->kernel.parameter_count)
+		return CUDA_ERROR_INVALID_VALUE;
+	for (size_t i = 0; i <= index; i++) {
+		size_t size = function->kernel.parameter_bytes[i];
+		size_t align = size % 8 == 0 ? 8 : size % 4 == 0 ? 4 : 1;
+
+		*offset = (at + align - 1) / align * align;
+		at = *offset + size;
+	}
+	if (bytes)
+		*bytes = function->kernel.parameter_bytes[index];
+	return CUDA_SUCCESS;
+}
+
 KP_FAKE_EXPORT CUresult cuFuncSetAttribute(CUfunction handle, CUfunction_attribute attribute,
 					   int value)
 {

@@ -9,6 +9,7 @@
 
 #include "tests/fake_gpu/library/launch.h"
 #include "tests/fake_gpu/library/lt.h"
+#include "tests/fake_gpu/library/product.h"
 
 #pragma GCC visibility push(default)
 
@@ -25,6 +26,20 @@ int cublasCreate_v2(void **out)
 int cublasSetStream_v2(void *handle, CUstream stream)
 {
 	((struct handle *)handle)->stream = stream;
+	return FAKE_SUCCESS;
+}
+
+int cublasGetStream_v2(void *handle, CUstream *stream)
+{
+	*stream = ((struct handle *)handle)->stream;
+	return FAKE_SUCCESS;
+}
+
+/* Scalars are in the host's memory, as they are unless a program says otherwise. */
+int cublasGetPointerMode_v2(void *handle, int *mode)
+{
+	(void)handle;
+	*mode = 0;
 	return FAKE_SUCCESS;
 }
 
@@ -75,8 +90,23 @@ int cublasGemmEx(void *handle, int ta, int tb, int m, int n, int k, const void *
 		 const void *a, int at, int lda, const void *b, int bt, int ldb, const void *beta,
 		 void *c, int ct, int ldc, int compute, int algorithm)
 {
-	(void)tb, (void)alpha, (void)a, (void)lda, (void)b, (void)bt, (void)ldb, (void)beta;
-	(void)c, (void)ct, (void)ldc, (void)compute, (void)algorithm;
+	const struct kp_fake_product product = {ta,
+						tb,
+						m,
+						n,
+						k,
+						at,
+						lda,
+						ldb,
+						ldc,
+						a,
+						b,
+						c,
+						alpha ? *(const float *)alpha : 1,
+						beta ? *(const float *)beta : 0};
+
+	(void)bt, (void)ct, (void)compute, (void)algorithm;
+	kp_fake_product(stream_of(handle), &product);
 	return multiply(handle, ta, m, n, k, at);
 }
 

@@ -10,6 +10,8 @@
 #define KP_FAKE_CUBLAS(X)                                                                          \
 	X(cublasCreate_v2, (void **))                                                              \
 	X(cublasSetStream_v2, (void *, CUstream))                                                  \
+	X(cublasGetStream_v2, (void *, CUstream *))                                                \
+	X(cublasGetPointerMode_v2, (void *, int *))                                                \
 	X(cublasSgemm_v2, (void *, int, int, int, int, int, const float *, const float *, int,     \
 			   const float *, int, const float *, float *, int))                       \
 	X(cublasSgemm_v2_64,                                                                       \

@@ -1,0 +1,80 @@
+/* Right or wrong, and why; see ab_accuracy.h. Pure. */
+#include "analyzers/ab_accuracy.h"
+
+#include <math.h>
+#include <stddef.h>
+
+/* A candidate's error against float64 may be so many times the original's, */
+#define EXACT_FACTOR 2.0
+/* or that much of the whole: sums in float32, whose order is free, differ by that. */
+#define EXACT_FLOOR 4e-6
+/* What the original is off from itself, the candidate may be so many times off from it. */
+#define NOISE_FACTOR 3.0
+
+static const char *const keys[KP_AB_FAULT_COUNT] = {
+#define KEY_OF(NAME, key, what) key,
+	KP_AB_FAULTS(KEY_OF)
+#undef KEY_OF
+};
+static const char *const words[KP_AB_FAULT_COUNT] = {
+#define WHAT_OF(NAME, key, what) what,
+	KP_AB_FAULTS(WHAT_OF)
+#undef WHAT_OF
+};
+
+const char *kp_ab_fault_key(enum kp_ab_fault fault)
+{
+	return keys[fault];
+}
+
+const char *kp_ab_fault_words(enum kp_ab_fault fault)
+{
+	return words[fault];
+}
+
+/* NaN is nothing. No call of libm: the collector has none. */
+static double larger(double a, double b)
+{
+	return isnan(a) || b > a ? b : a;
+}
+
+static bool less_exact(const struct kp_ab_figures *figures)
+{
+	double allowed = EXACT_FACTOR * figures->exact_original;
+
+	allowed = larger(allowed, EXACT_FLOOR * figures->rms_original);
+	if (isnan(figures->exact_original) || isnan(figures->exact_candidate))
+		return false;
+	return !(figures->exact_candidate <= larger(allowed, NOISE_FACTOR * figures->noise_rms));
+}
+
+static bool off_as_a_whole(const struct kp_ab_figures *figures)
+{
+	double allowed = larger(figures->rms_tolerated * figures->rms_original,
+				NOISE_FACTOR * figures->noise_rms);
+
+	return figures->finite && !(figures->rms <= allowed);
+}
+
+struct kp_ab_accuracy_verdict kp_ab_accuracy(const struct kp_ab_figures *figures)
+{
+	struct kp_ab_accuracy_verdict out = {.fault = KP_AB_FAULT_NONE};
+
+	if (figures->inputs_changed)
+		out.fault = KP_AB_FAULT_INPUTS;
+	else if (figures->elements != figures->expected)
+		out.fault = KP_AB_FAULT_INCOMPLETE;
+	else if (figures->outside)
+		out.fault = KP_AB_FAULT_OUTSIDE;
+	else if (figures->mask_different)
+		out.fault = KP_AB_FAULT_MASK;
+	else if (figures->mismatches)
+		out.fault = KP_AB_FAULT_MISMATCH;
+	else if (off_as_a_whole(figures))
+		out.fault = KP_AB_FAULT_RMS;
+	else if (less_exact(figures))
+		out.fault = KP_AB_FAULT_LESS_EXACT;
+	else
+		out.says_little = figures->finite == 0 || !(figures->rms_original > 0);
+	return out;
+}

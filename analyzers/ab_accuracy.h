@@ -1,0 +1,55 @@
+/*
+ * Whether a candidate's results are the original's, from what a comparison of every element has
+ * found; docs/ab.md says how. Where results in float64 are known, the candidate may be off from
+ * them by little more than the original is; without, it may be off from the original by what its
+ * rule tolerates. Pure; shared by the collector, which acts on it, and the report.
+ */
+#ifndef KP_ANALYZERS_AB_ACCURACY_H
+#define KP_ANALYZERS_AB_ACCURACY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* X(NAME, key, what it means): the first that holds. */
+#define KP_AB_FAULTS(X)                                                                            \
+	X(NONE, "none", "it is right, as far as was seen")                                         \
+	X(INPUTS, "inputs", "inputs were changed")                                                 \
+	X(INCOMPLETE, "incomplete", "not every element was compared")                              \
+	X(OUTSIDE, "outside", "something was written outside of the output")                       \
+	X(MASK, "mask", "NaN or infinity where the original has none, or none where it has")       \
+	X(MISMATCH, "mismatch", "elements are off by more than is tolerated")                      \
+	X(RMS, "rms", "the whole is off by more than is tolerated")                                \
+	X(LESS_EXACT, "less_exact", "it is less exact than the original")
+
+enum kp_ab_fault {
+#define KP_AB_FAULT_ENUM(NAME, key, what) KP_AB_FAULT_##NAME,
+	KP_AB_FAULTS(KP_AB_FAULT_ENUM)
+#undef KP_AB_FAULT_ENUM
+		KP_AB_FAULT_COUNT
+};
+
+/* Of one output in one comparison. NaN: not known. */
+struct kp_ab_figures {
+	bool inputs_changed;
+	uint64_t expected, elements; /* declared; compared */
+	uint64_t finite;             /* of both; what follows is of these */
+	uint64_t outside;            /* words that were written outside */
+	uint64_t mask_different, mismatches;
+	double rms;            /* of the differences */
+	double rms_original;   /* of the original's elements */
+	double noise_rms;      /* of the original's second run against its first */
+	double exact_original; /* rms of the original against float64, of sampled rows; */
+	double exact_candidate;
+	double rms_tolerated; /* rms over rms_original */
+};
+
+struct kp_ab_accuracy_verdict {
+	enum kp_ab_fault fault;
+	bool says_little; /* nothing is wrong, but all elements are 0, or none is finite */
+};
+
+struct kp_ab_accuracy_verdict kp_ab_accuracy(const struct kp_ab_figures *figures);
+const char *kp_ab_fault_key(enum kp_ab_fault fault);
+const char *kp_ab_fault_words(enum kp_ab_fault fault);
+
+#endif

@@ -1,0 +1,38 @@
+/*
+ * Compiles the expressions of A/B rules to the code of trace/ab_code.h; docs/rules.md has the
+ * grammar. Names that a rule has defined («let») stand for their text.
+ */
+#ifndef KP_ANALYZERS_AB_EXPRESSION_H
+#define KP_ANALYZERS_AB_EXPRESSION_H
+
+#include "trace/ab_plan.h"
+#include "trace/status.h"
+
+/* A name that the rule has defined. */
+struct kp_ab_let {
+	const char *name, *text;
+};
+
+enum kp_ab_type { KP_AB_INTEGER, KP_AB_FLOAT };
+
+/* What an expression may refer to. */
+struct kp_ab_scope {
+	enum kp_ab_match match; /* launches or calls */
+	const struct kp_ab_let *lets;
+	size_t let_count;
+};
+
+#define KP_AB_EXPRESSION_OPS_MOST 256
+#define KP_AB_EXPRESSION_ERROR_BYTES 128
+
+struct kp_ab_expression {
+	struct kp_ab_op ops[KP_AB_EXPRESSION_OPS_MOST];
+	size_t count;
+	char error[KP_AB_EXPRESSION_ERROR_BYTES];
+};
+
+/* Errors: KP_INVALID, out->error says why. A whole number becomes a float where that is wanted. */
+enum kp_status kp_ab_expression_compile(const char *text, const struct kp_ab_scope *scope,
+					enum kp_ab_type wanted, struct kp_ab_expression *out);
+
+#endif

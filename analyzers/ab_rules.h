@@ -1,0 +1,51 @@
+/*
+ * A/B rules from YAML (docs/rules.md), compiled to a plan (trace/ab_plan.h) that programs map.
+ *
+ * Rules of several files come one after the other; the first that fits a launch is its rule. Not
+ * thread-safe.
+ */
+#ifndef KP_ANALYZERS_AB_RULES_H
+#define KP_ANALYZERS_AB_RULES_H
+
+#include "analyzers/operators.h"
+#include "trace/ab_plan.h"
+
+struct kp_ab_rules;
+
+/* Errors: KP_NO_MEMORY. */
+enum kp_status kp_ab_rules_create(struct kp_ab_rules **out);
+/* NULL is allowed. */
+void kp_ab_rules_destroy(struct kp_ab_rules *rules);
+/*
+ * Adds the rules of a text. Files that they name are relative to `folder`. After an error only
+ * kp_ab_rules_destroy may follow. Errors: KP_INVALID (*error says where and what), KP_NO_MEMORY.
+ */
+enum kp_status kp_ab_rules_add(struct kp_ab_rules *rules, const char *yaml, size_t length,
+			       const char *folder, struct kp_rules_error *error);
+/* Adds the rules that kprof has. Errors: KP_NO_MEMORY. */
+enum kp_status kp_ab_rules_add_builtin(struct kp_ab_rules *rules);
+
+size_t kp_ab_rules_count(const struct kp_ab_rules *rules);
+/* What rule `i` is called, what it replaces, by what, and what it says of itself («about»). */
+struct kp_ab_rule_words {
+	const char *name, *matches, *by, *about;
+};
+struct kp_ab_rule_words kp_ab_rules_words(const struct kp_ab_rules *rules, size_t i);
+/* The name of a rule's data; "" beyond what it declares. */
+const char *kp_ab_rules_data(const struct kp_ab_rules *rules, size_t rule, size_t data);
+/* Keeps the rules of these names alone, in their order. False: *missing is none's name. */
+bool kp_ab_rules_keep(struct kp_ab_rules *rules, const char *const *names, size_t count,
+		      const char **missing);
+
+/* What a plan holds besides its rules. */
+struct kp_ab_plan_settings {
+	enum kp_ab_mode mode;
+	uint32_t again, phase, seed;
+	const char *candidates, *results;
+};
+/* The bytes of a plan; free them. Errors: KP_NO_MEMORY, KP_INVALID (too large). */
+enum kp_status kp_ab_rules_plan(const struct kp_ab_rules *rules,
+				const struct kp_ab_plan_settings *settings, void **out,
+				size_t *length);
+
+#endif

@@ -1,0 +1,40 @@
+/* The tables of a plan while rules are read. Private to ab_rules*.c. */
+#ifndef KP_ANALYZERS_AB_RULES_PARTS_H
+#define KP_ANALYZERS_AB_RULES_PARTS_H
+
+#include "analyzers/ab_expression.h"
+#include "analyzers/ab_rules.h"
+#include "analyzers/rules_yaml.h"
+
+struct kp_ab_rules {
+	struct kp_arena *arena; /* of what is said about rules */
+#define KP_AB_RULES_MEMBER(member, type)                                                           \
+	type *member;                                                                              \
+	size_t member##_count, member##_capacity;
+	KP_AB_TABLES(KP_AB_RULES_MEMBER)
+#undef KP_AB_RULES_MEMBER
+	const char *abouts[KP_AB_RULES_MOST]; /* by rule; NULL: nothing */
+};
+
+/* Where reading is: one rule. */
+struct kp_ab_reading {
+	struct kp_rules_yaml yaml;
+	struct kp_ab_rules *rules;
+	const char *folder;
+	struct kp_ab_scope scope;
+	struct kp_ab_rule rule; /* not in its table yet, which may move */
+	struct kp_ab_expression expression;
+};
+
+/* A text's number. Errors: KP_NO_MEMORY. */
+enum kp_status kp_ab_rules_put_text(struct kp_ab_rules *rules, const char *text, uint32_t *out);
+/* An expression of a node, compiled. Errors: KP_INVALID, KP_NO_MEMORY. */
+enum kp_status kp_ab_rules_put_code(struct kp_ab_reading *reading, int number, enum kp_ab_type type,
+				    struct kp_ab_span *out);
+/* A text of a node that is a path, relative to the folder; likewise. */
+enum kp_status kp_ab_rules_put_path(struct kp_ab_reading *reading, int number, uint32_t *out);
+
+/* ab_rules_replace.c: «replace:». Errors: KP_INVALID, KP_NO_MEMORY. */
+enum kp_status kp_ab_rules_read_replace(struct kp_ab_reading *reading, int number);
+
+#endif

@@ -1,0 +1,471 @@
+/* The A/B engine from start to stop, and the way of a launch through it; see ab.h. */
+#define __CUDA_API_VERSION_INTERNAL
+#include "inject/ab.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "inject/ab_match.h"
+#include "inject/ab_state.h"
+#include "inject/hooks.h"
+#include "inject/state.h"
+
+struct kp_ab_state kp_ab = {.rare = PTHREAD_MUTEX_INITIALIZER, .results = {.fd = -1}};
+_Atomic bool kp_ab_on;
+_Thread_local bool kp_ab_inside __attribute__((tls_model("initial-exec")));
+_Thread_local enum kp_ab_open kp_ab_open __attribute__((tls_model("initial-exec")));
+
+/* The launch under way of a thread, from its beginning to the end of the original. */
+struct under_way {
+	struct kp_ab_job job;
+	struct kp_ab_context *context;
+	struct kp_ab_slot *slot;
+	struct kp_ab_sample *sample;
+	bool product; /* a call: its own launches are not looked at */
+};
+
+/* A pointer, for a library that is loaded later has little room for a thread's variables. */
+static _Thread_local struct under_way *own __attribute__((tls_model("initial-exec")));
+static pthread_key_t own_key;
+
+static void free_own(void *memory)
+{
+	own = NULL;
+	free(memory);
+}
+
+/* False: there is no memory for it. */
+static bool find_own(void)
+{
+	if (own)
+		return true;
+	own = calloc(1, sizeof(*own));
+	if (own && pthread_setspecific(own_key, own) != 0)
+		free_own(own);
+	return own != NULL;
+}
+
+/* ---- starting and stopping ---- */
+
+static bool map_plan(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	void *bytes = MAP_FAILED;
+	struct stat about;
+	bool good;
+
+	if (fd < 0)
+		return false;
+	if (fstat(fd, &about) == 0 && about.st_size > 0 &&
+	    (size_t)about.st_size <= KP_AB_PLAN_BYTES_MOST)
+		bytes = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	close(fd);
+	if (bytes == MAP_FAILED)
+		return false;
+	good = kp_ab_plan_check(bytes, (size_t)about.st_size, &kp_ab.plan) == KP_OK;
+	if (!good)
+		munmap(bytes, (size_t)about.st_size);
+	return good;
+}
+
+/* What a library exports by that name; NULL: nothing. */
+static void *symbol_of(const char *path, const char *symbol)
+{
+	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+
+	return library ? kp_hooks_lookup(library, symbol) : NULL;
+}
+
+/* NULL, or why there is no A/B. */
+static const char *prepare(const char *path)
+{
+	const char *missing;
+
+	if (!map_plan(path))
+		return "the plan cannot be read";
+	missing = kp_ab_driver_find(&kp_ab.driver);
+	if (missing)
+		return missing;
+	kp_ab.candidates =
+		symbol_of(kp_ab.plan.texts + kp_ab.plan.header->candidates, KP_CANDIDATES_SYMBOL);
+	if (!kp_ab.candidates || kp_ab.candidates->version != KP_CANDIDATES_VERSION ||
+	    kp_ab.candidates->part_bytes != sizeof(struct kp_compare_part))
+		return "libkprof_candidates.so cannot be loaded";
+	for (uint32_t i = 0; i < kp_ab.plan.header->rules.count; i++) {
+		const struct kp_ab_rule *rule = &kp_ab.plan.rules[i];
+
+		if (rule->replace == KP_AB_REPLACE_LIBRARY)
+			*(void **)&kp_ab.entries[i] = symbol_of(kp_ab.plan.texts + rule->file,
+								kp_ab.plan.texts + rule->symbol);
+	}
+	if (pthread_key_create(&own_key, free_own) != 0)
+		return "the process has no room for more data of threads";
+	kp_ab.variants = calloc(KP_AB_VARIANTS, sizeof(*kp_ab.variants));
+	if (!kp_ab.variants || !kp_ab_match_start(&kp_ab.plan, &kp_ab.driver))
+		return "out of memory";
+	return NULL;
+}
+
+void kp_ab_start(void)
+{
+	const char *path = getenv("KPROF_AB"), *trouble;
+	int error = errno;
+
+	if (!path || !*path || atomic_load(&kp_ab_on))
+		return;
+	trouble = prepare(path);
+	if (trouble) {
+		kp_live_say(&kp_inject, "no A/B: %s", trouble);
+	} else {
+		kp_ab_write_open(kp_ab.plan.texts + kp_ab.plan.header->results);
+		atomic_store(&kp_ab_on, true);
+	}
+	errno = error;
+}
+
+void kp_ab_stop(void)
+{
+	atomic_store(&kp_ab.stopped, true);
+}
+
+void kp_ab_forget(void)
+{
+	atomic_store(&kp_ab_on, false);
+	kp_ab_inside = false;
+	kp_ab_open = KP_AB_OPEN_NOTHING;
+	kp_output_forget(&kp_ab.results);
+	kp_ab = (struct kp_ab_state){.rare = PTHREAD_MUTEX_INITIALIZER, .results = {.fd = -1}};
+	kp_ab_contexts_forget();
+}
+
+void kp_ab_modules_changed(void)
+{
+	if (atomic_load(&kp_ab_on))
+		kp_ab_match_anew();
+}
+
+void kp_ab_work(bool ends)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+	bool locked = false;
+
+	for (int tries = 0; atomic_load(&kp_ab_on) && !locked && tries < (ends ? 50 : 1); tries++) {
+		if (tries)
+			nanosleep(&pause, NULL);
+		locked = pthread_mutex_trylock(&kp_ab.rare) == 0;
+	}
+	if (!locked)
+		return;
+	kp_ab_judge();
+	if (ends)
+		kp_ab_write_counts();
+	kp_ab_write_flush();
+	pthread_mutex_unlock(&kp_ab.rare);
+}
+
+/* ---- a launch ---- */
+
+static void count(uint32_t rule, enum kp_ab_count which)
+{
+	atomic_fetch_add_explicit(&kp_ab.counts[rule][which], 1, memory_order_relaxed);
+}
+
+static void excuse(uint32_t rule, enum kp_ab_reason reason)
+{
+	atomic_fetch_add_explicit(&kp_ab.reasons[rule][reason], 1, memory_order_relaxed);
+}
+
+/* All declared data is in memory that the driver knows: no replacement is to touch any other. */
+static bool is_known(const struct kp_ab_job *job)
+{
+	for (uint32_t i = 0; i < job->data_count; i++) {
+		CUdeviceptr base = 0;
+		size_t bytes = 0;
+
+		if (kp_ab.driver.range(&base, &bytes, job->data[i].address) != CUDA_SUCCESS ||
+		    job->data[i].address - base > bytes ||
+		    job->data[i].bytes > bytes - (job->data[i].address - base))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * What must not be done while a stream is being captured, of whatever thread, is done in the
+ * driver's relaxed mode, in which it does not concern the capture.
+ */
+static void relax(CUstreamCaptureMode *mode)
+{
+	*mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+	kp_ab.driver.exchange_capture_mode(mode);
+}
+
+static void restore(CUstreamCaptureMode *mode)
+{
+	kp_ab.driver.exchange_capture_mode(mode);
+}
+
+/* Comparisons that have ended are judged here too: the worker looks only now and then. */
+static struct kp_ab_slot *shadow(struct kp_ab_variant *variant)
+{
+	struct kp_ab_slot *slot = NULL;
+	CUstreamCaptureMode mode;
+
+	if (!is_known(&own->job)) {
+		excuse(own->job.number, KP_AB_REASON_ADDRESS);
+		return NULL;
+	}
+	if (pthread_mutex_trylock(&kp_ab.rare) == 0) {
+		relax(&mode);
+		kp_ab_judge();
+		slot = kp_ab_shadow_begin(own->context, &own->job,
+					  atomic_fetch_add(&variant->tried, 1));
+		restore(&mode);
+		pthread_mutex_unlock(&kp_ab.rare);
+	}
+	excuse(own->job.number, slot ? KP_AB_REASON_SHADOW : KP_AB_REASON_UNVERIFIED);
+	if (slot)
+		count(own->job.number, KP_AB_COUNT_SHADOWED);
+	return slot;
+}
+
+static struct kp_ab_sample *sample(const struct kp_ab_choice *choice)
+{
+	struct kp_ab_sample *begun = NULL;
+	CUstreamCaptureMode mode;
+
+	if (pthread_mutex_trylock(&kp_ab.rare) == 0) {
+		relax(&mode);
+		begun = kp_ab_turns_begin(own->context, &own->job, choice);
+		restore(&mode);
+		pthread_mutex_unlock(&kp_ab.rare);
+	}
+	return begun;
+}
+
+/* True: the candidate has run. */
+static bool replace(const struct kp_ab_choice *choice)
+{
+	struct kp_ab_sample *begun = choice->sample ? sample(choice) : NULL;
+	enum kp_ab_reason reason = KP_AB_REASON_ADDRESS;
+
+	/* A graph may run its nodes long after this: its data is looked at as for a comparison. */
+	if (!own->job.captured || is_known(&own->job))
+		reason = kp_ab_candidate_run(own->context, &own->job, own->job.values, false);
+
+	if (begun)
+		kp_ab_turns_end(begun, own->job.stream);
+	if (reason != KP_AB_REASON_COUNT) {
+		excuse(own->job.number, reason);
+		return false;
+	}
+	count(own->job.number,
+	      own->job.captured ? KP_AB_COUNT_REPLACED_CAPTURED : KP_AB_COUNT_REPLACED);
+	return true;
+}
+
+/* True: the candidate has run. What is left to do after the original is in `own`. */
+static bool take_turn(void)
+{
+	struct kp_ab_variant *variant = kp_ab_variant(own->job.shape);
+	struct kp_ab_choice choice = {KP_AB_TURN_ORIGINAL, KP_AB_REASON_NO_MEMORY, false, 0};
+
+	count(own->job.number, KP_AB_COUNT_ELIGIBLE);
+	own->context = kp_ab_context_get(&kp_ab.plan, kp_ab.candidates, &kp_ab.driver);
+	if (!own->context)
+		choice.reason = KP_AB_REASON_NOT_LOADED;
+	else if (variant)
+		choice = kp_ab_turns_choose(variant, &own->job);
+	if (choice.turn == KP_AB_TURN_CANDIDATE)
+		return replace(&choice);
+	if (choice.turn == KP_AB_TURN_SHADOW)
+		own->slot = shadow(variant);
+	else
+		excuse(own->job.number, choice.reason);
+	if (choice.sample)
+		own->sample = sample(&choice);
+	if (own->slot || own->sample)
+		kp_ab_open = own->product ? KP_AB_OPEN_CALL : KP_AB_OPEN_LAUNCH;
+	return false;
+}
+
+/* The first of the rules that fits. True: the candidate has run. */
+static bool look(uint32_t rules, const struct kp_ab_view *view, CUstream stream)
+{
+	enum kp_ab_reason reason;
+
+	own->slot = NULL;
+	own->sample = NULL;
+	for (; rules; rules &= rules - 1) {
+		uint32_t number = (uint32_t)__builtin_ctz(rules);
+
+		count(number, KP_AB_COUNT_SEEN);
+		reason = kp_ab_job_fits(&kp_ab.plan, &kp_ab.plan.rules[number], view);
+		if (reason == KP_AB_REASON_COUNT)
+			reason = kp_ab_job_make(&kp_ab.plan, kp_ab.candidates, number, view,
+						&own->job);
+		if (reason == KP_AB_REASON_COUNT) {
+			own->job.stream = stream;
+			own->job.captured = !kp_hooks_runs_now(stream, false);
+			return take_turn();
+		}
+		excuse(number, reason);
+	}
+	return false;
+}
+
+static CUstream stream_of(CUstream stream, bool per_thread)
+{
+	return per_thread && !stream ? CU_STREAM_PER_THREAD : stream;
+}
+
+/* Where each parameter lies: given one by one, or in one buffer. False: neither. */
+static bool find_parameters(const struct kp_ab_launch *launch, const struct kp_ab_layout *layout,
+			    const void **out)
+{
+	const char *buffer = NULL;
+
+	for (void **at = launch->extra; at && *at != CU_LAUNCH_PARAM_END; at += 2)
+		if (*at == CU_LAUNCH_PARAM_BUFFER_POINTER)
+			buffer = at[1];
+	if (!launch->parameters && !buffer)
+		return layout->count == 0;
+	for (uint32_t i = 0; i < layout->count; i++)
+		out[i] = launch->parameters ? launch->parameters[i] : buffer + layout->offsets[i];
+	return true;
+}
+
+static __attribute__((noinline)) bool look_at_launch(const struct kp_ab_launch *launch,
+						     uint32_t rules,
+						     const struct kp_ab_layout *layout)
+{
+	const void *parameters[KP_AB_PARAMETERS_MOST];
+	int64_t symbols[KP_AB_SYMBOL_COUNT] = {
+		[KP_AB_SYMBOL_GRID_X] = launch->grid[0],
+		[KP_AB_SYMBOL_GRID_Y] = launch->grid[1],
+		[KP_AB_SYMBOL_GRID_Z] = launch->grid[2],
+		[KP_AB_SYMBOL_BLOCK_X] = launch->block[0],
+		[KP_AB_SYMBOL_BLOCK_Y] = launch->block[1],
+		[KP_AB_SYMBOL_BLOCK_Z] = launch->block[2],
+		[KP_AB_SYMBOL_SHARED] = launch->shared_bytes,
+	};
+	const struct kp_ab_view view = {symbols, parameters, layout->bytes, layout->count};
+	int error = errno;
+	bool replaced;
+
+	if (!find_own() || !find_parameters(launch, layout, parameters))
+		return false;
+	own->product = false;
+	kp_ab_inside = true;
+	replaced = look(rules, &view, stream_of(launch->stream, launch->per_thread));
+	kp_ab_inside = false;
+	errno = error;
+	return replaced;
+}
+
+bool kp_ab_launch_begins(const struct kp_ab_launch *launch, CUresult *result)
+{
+	const struct kp_ab_layout *layout;
+	uint32_t rules;
+
+	if (!kp_ab_is_on() || kp_ab_inside || kp_ab_open)
+		return false; /* no rules, kprof's own, or in the midst of another */
+	rules = kp_ab_match(launch->function, &layout);
+	if (!rules || !look_at_launch(launch, rules, layout))
+		return false;
+	*result = CUDA_SUCCESS;
+	return true;
+}
+
+bool kp_ab_product_looked_at(uint32_t rules, const int64_t *symbols, CUstream stream,
+			     bool host_scalars)
+{
+	const struct kp_ab_view view = {symbols, NULL, NULL, 0};
+	int error = errno;
+	bool replaced;
+
+	if (!find_own())
+		return false;
+	for (; !host_scalars && rules; rules &= rules - 1) {
+		count((uint32_t)__builtin_ctz(rules), KP_AB_COUNT_SEEN);
+		excuse((uint32_t)__builtin_ctz(rules), KP_AB_REASON_POINTER_MODE);
+	}
+	own->product = true;
+	kp_ab_inside = true;
+	replaced = look(rules, &view, stream);
+	kp_ab_inside = false;
+	errno = error;
+	return replaced;
+}
+
+bool kp_ab_original_ran(bool succeeded)
+{
+	int error = errno;
+	bool again = false;
+
+	kp_ab_inside = true;
+	if (own->sample)
+		kp_ab_turns_end(own->sample, own->job.stream);
+	own->sample = NULL;
+	if (own->slot)
+		again = kp_ab_shadow_end(own->context, own->slot, succeeded);
+	if (again && !own->product)
+		kp_hooks_issued(1); /* what is counted otherwise is one launch */
+	if (!again)
+		kp_ab_open = KP_AB_OPEN_NOTHING;
+	kp_ab_inside = false;
+	errno = error;
+	return again;
+}
+
+/* Attributes that a plain launch in the place of theirs does no harm to. */
+static bool is_harmless(CUlaunchAttributeID id)
+{
+	switch (id) {
+	case CU_LAUNCH_ATTRIBUTE_IGNORE:
+	case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+	case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+	case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+	case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+	case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+	case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool kp_ab_may_replace(const CUlaunchConfig *config)
+{
+	for (unsigned i = 0; i < config->numAttrs; i++)
+		if (!config->attrs || !is_harmless(config->attrs[i].id))
+			return false;
+	return true;
+}
+
+#define ATTRIBUTES_MOST 16U
+
+CUresult kp_ab_launch_after(kp_ab_launch_ex launch, const CUlaunchConfig *config,
+			    CUfunction function, void **parameters, void **extra)
+{
+	CUlaunchAttribute attributes[ATTRIBUTES_MOST];
+	CUlaunchConfig plain;
+
+	if (!kp_ab_open || !config || config->numAttrs > ATTRIBUTES_MOST || !config->attrs)
+		return launch(config, function, parameters, extra);
+	plain = *config;
+	plain.numAttrs = 0;
+	plain.attrs = attributes;
+	for (unsigned i = 0; i < config->numAttrs; i++)
+		if (config->attrs[i].id != CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
+			attributes[plain.numAttrs++] = config->attrs[i];
+	return launch(&plain, function, parameters, extra);
+}

@@ -1,0 +1,94 @@
+/*
+ * What A/B has in a context of the program's: the candidates' code, and memory of its own.
+ *
+ * Made at the first launch that needs it, by the launching thread, in the driver's relaxed capture
+ * mode. Nothing is given back before the context goes; then all of it is forgotten, untouched.
+ */
+#ifndef KP_INJECT_AB_CONTEXT_H
+#define KP_INJECT_AB_CONTEXT_H
+
+#include <stdatomic.h>
+
+#include "inject/ab_driver.h"
+#include "inject/ab_job.h"
+
+#define KP_AB_CONTEXTS_MOST 16
+#define KP_AB_SLOTS 4
+#define KP_AB_SAMPLES 64
+#define KP_AB_WORKSPACES 32
+/* All that is taken in one context. */
+#define KP_AB_MEMORY_MOST ((size_t)1 << 30)
+
+/* What the device says of one output. */
+struct kp_ab_output_result {
+	struct kp_compare_part parts[2][KP_COMPARE_BLOCKS]; /* both passes of the comparison */
+	struct kp_compare_part noise[KP_COMPARE_BLOCKS];    /* original against original */
+	uint64_t guard;
+};
+
+/* Of one comparison. Checksums: before the candidate, and after it. */
+struct kp_ab_result {
+	uint64_t sums[2][KP_AB_TENSORS_MOST][KP_COMPARE_BLOCKS];
+	struct kp_ab_output_result outputs[KP_AB_TENSORS_MOST];
+};
+
+/* One comparison under way. Its owner is who set `busy`, then the GPU, then who judges. */
+struct kp_ab_slot {
+	_Atomic uint32_t busy;
+	uint32_t turn;   /* what *told becomes when the results are there */
+	uint64_t memory; /* for outputs; device */
+	size_t memory_bytes;
+	uint64_t device;           /* struct kp_ab_result, then the turn; device */
+	struct kp_ab_result *host; /* the same, pinned: memory of kprof's that outlives contexts */
+	const volatile uint32_t *told;
+	/* What is compared. */
+	struct kp_ab_job job;
+	uint32_t poison;
+	bool noise;    /* the original is to run twice, */
+	bool repeated; /* and has run once */
+	uint64_t scratch[KP_AB_TENSORS_MOST], again[KP_AB_TENSORS_MOST];
+};
+
+/* One launch that is timed. */
+struct kp_ab_sample {
+	bool busy, candidate;
+	uint32_t rule, number; /* 2 k and 2 k + 1 of a shape are a pair */
+	uint64_t shape;
+	CUevent begin, end;
+};
+
+struct kp_ab_context {
+	_Atomic(CUcontext) handle;
+	_Atomic uint32_t state; /* enum in ab_context.c */
+	struct kp_candidates_set set;
+	CUfunction functions[KP_AB_RULES_MOST]; /* of modules of the user's */
+	_Atomic size_t taken;
+	struct kp_ab_slot slots[KP_AB_SLOTS];
+	struct {
+		CUstream stream;
+		uint32_t streams; /* that had gone when it was taken */
+		uint64_t memory;
+		size_t bytes;
+	} workspaces[KP_AB_WORKSPACES];
+	uint32_t workspace_count;
+	struct kp_ab_sample samples[KP_AB_SAMPLES];
+};
+
+/* That of the current context, made if need be; NULL: there is none, or it cannot be had. */
+struct kp_ab_context *kp_ab_context_get(const struct kp_ab_plan *plan,
+					const struct kp_candidates *candidates,
+					const struct kp_ab_driver *driver);
+/* The i-th that is ready; NULL: it is not. */
+struct kp_ab_context *kp_ab_context_at(size_t i);
+/* Device memory; 0: there is none. */
+uint64_t kp_ab_context_memory(struct kp_ab_context *context, const struct kp_ab_driver *driver,
+			      size_t bytes);
+/* Memory that work on this stream may use in turn; captured: that nobody else uses, ever. */
+bool kp_ab_context_workspace(struct kp_ab_context *context, const struct kp_ab_driver *driver,
+			     CUstream stream, bool captured, size_t bytes, uint64_t *out);
+/* A slot that nobody uses, with room for `bytes`; NULL: there is none. */
+struct kp_ab_slot *kp_ab_context_slot(struct kp_ab_context *context,
+				      const struct kp_ab_driver *driver, size_t bytes);
+void kp_ab_contexts_forget(void);
+
+#endif

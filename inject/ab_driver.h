@@ -1,0 +1,47 @@
+/*
+ * The driver's own functions, past all hooks, for the A/B engine. Found once; what this driver
+ * lacks makes A/B impossible, and is said.
+ */
+#ifndef KP_INJECT_AB_DRIVER_H
+#define KP_INJECT_AB_DRIVER_H
+
+#include "inject/cuda_api.h"
+
+#include "kernels/kernels.h"
+
+/* X(name in the library, member, parameters) */
+#define KP_AB_DRIVER(X)                                                                            \
+	X(cuFuncGetName, function_name, (const char **, CUfunction))                               \
+	X(cuKernelGetFunction, kernel_function, (CUfunction *, void *))                            \
+	X(cuFuncGetParamInfo, parameter_info, (CUfunction, size_t, size_t *, size_t *))            \
+	X(cuCtxGetCurrent, context, (CUcontext *))                                                 \
+	X(cuCtxGetDevice, device, (CUdevice *))                                                    \
+	X(cuDeviceGetAttribute, device_attribute, (int *, CUdevice_attribute, CUdevice))           \
+	X(cuLaunchKernelEx, launch, (const CUlaunchConfig *, CUfunction, void **, void **))        \
+	X(cuLibraryLoadData, library_load,                                                         \
+	  (void **, const void *, void *, void **, unsigned, void *, void **, unsigned))           \
+	X(cuLibraryUnload, library_unload, (void *))                                               \
+	X(cuLibraryGetKernel, library_kernel, (void **, void *, const char *))                     \
+	X(cuMemAlloc_v2, memory, (CUdeviceptr *, size_t))                                          \
+	X(cuMemsetD32Async, fill, (CUdeviceptr, unsigned, size_t, CUstream))                       \
+	X(cuMemcpyDtoHAsync_v2, fetch, (void *, CUdeviceptr, size_t, CUstream))                    \
+	X(cuMemHostRegister_v2, pin, (void *, size_t, unsigned))                                   \
+	X(cuMemGetAddressRange_v2, range, (CUdeviceptr *, size_t *, CUdeviceptr))                  \
+	X(cuThreadExchangeStreamCaptureMode, exchange_capture_mode, (CUstreamCaptureMode *))       \
+	X(cuEventCreate, event, (CUevent *, unsigned))                                             \
+	X(cuEventRecord, record, (CUevent, CUstream))                                              \
+	X(cuEventQuery, query, (CUevent))                                                          \
+	X(cuEventElapsedTime, elapsed, (float *, CUevent, CUevent))
+
+struct kp_ab_driver {
+#define KP_AB_DRIVER_MEMBER(symbol, member, parameters) CUresult(CUDAAPI *member) parameters;
+	KP_AB_DRIVER(KP_AB_DRIVER_MEMBER)
+#undef KP_AB_DRIVER_MEMBER
+};
+
+/* NULL: all are there. Else the name of one that is not. */
+const char *kp_ab_driver_find(struct kp_ab_driver *driver);
+/* The driver for libkprof_candidates, whose launches are counted as issued. */
+struct kp_kernels_driver kp_ab_driver_for_kernels(const struct kp_ab_driver *driver);
+
+#endif

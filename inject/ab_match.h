@@ -1,0 +1,27 @@
+/*
+ * Which rules a kernel may fit, by its name and its parameters: found out once for each function,
+ * then one look into a table without locks. Functions whose modules were unloaded are found out
+ * anew.
+ */
+#ifndef KP_INJECT_AB_MATCH_H
+#define KP_INJECT_AB_MATCH_H
+
+#include "inject/ab_driver.h"
+#include "trace/ab_plan.h"
+
+/* Where a kernel's parameters lie. Immutable once it can be found. */
+struct kp_ab_layout {
+	uint32_t count;
+	uint32_t offsets[KP_AB_PARAMETERS_MOST], bytes[KP_AB_PARAMETERS_MOST];
+};
+
+/* Compiles the patterns. False without memory. */
+bool kp_ab_match_start(const struct kp_ab_plan *plan, const struct kp_ab_driver *driver);
+/* Rules as bits, 0: none; then *layout is set. */
+uint32_t kp_ab_match(CUfunction function, const struct kp_ab_layout **layout);
+/* Rules about products whose pattern fits the entry, as bits. */
+uint32_t kp_ab_match_entry(const char *entry);
+/* What was found out holds no longer. */
+void kp_ab_match_anew(void);
+
+#endif

@@ -1,0 +1,90 @@
+/* The one state of the A/B engine, and what its parts ask of each other. Private to inject/ab*.c.
+ */
+#ifndef KP_INJECT_AB_STATE_H
+#define KP_INJECT_AB_STATE_H
+
+#include <pthread.h>
+
+#include "inject/ab.h"
+#include "inject/ab_context.h"
+#include "inject/output.h"
+
+#define KP_AB_VARIANTS 2048U /* a power of two */
+/* Comparisons, one with each poison, that must be right before the program sees a candidate. */
+#define KP_AB_PASSES 2
+
+/* What is known of one rule with one shape. Free where the shape is 0. */
+struct kp_ab_variant {
+	_Atomic uint64_t shape;
+	_Atomic uint32_t tried, passed;
+	_Atomic uint64_t launches;
+	_Atomic uint32_t samples;
+};
+
+typedef int (*kp_ab_entry)(const int64_t *arguments, uint32_t count, void *stream);
+
+struct kp_ab_state {
+	struct kp_ab_plan plan;
+	struct kp_ab_driver driver;
+	const struct kp_candidates *candidates;
+	kp_ab_entry entries[KP_AB_RULES_MOST]; /* of libraries of the user's */
+	struct kp_ab_variant *variants;
+	_Atomic uint64_t counts[KP_AB_RULES_MOST][KP_AB_COUNT_COUNT];
+	_Atomic uint64_t reasons[KP_AB_RULES_MOST][KP_AB_REASON_COUNT];
+	_Atomic uint32_t wrong; /* rules that were rolled back, as bits */
+	_Atomic bool stopped;
+	pthread_mutex_t rare; /* guards slots, samples, workspaces, results; only tried for */
+	struct kp_output results;
+};
+extern struct kp_ab_state kp_ab;
+
+/* ab.c: the first of these rules that fits a product. True: the candidate has run. */
+bool kp_ab_product_looked_at(uint32_t rules, const int64_t *symbols, CUstream stream,
+			     bool host_scalars);
+
+/* The variant of a shape; NULL: there are too many. */
+struct kp_ab_variant *kp_ab_variant(uint64_t shape);
+
+/* ab_candidate.c: KP_AB_REASON_COUNT: it was launched; else why not. `locked`: with the mutex. */
+enum kp_ab_reason kp_ab_candidate_run(struct kp_ab_context *context, const struct kp_ab_job *job,
+				      const int64_t *values, bool locked);
+
+/* ab_shadow.c, with the mutex: the candidate into scratch; NULL: it could not be. */
+struct kp_ab_slot *kp_ab_shadow_begin(struct kp_ab_context *context, const struct kp_ab_job *job,
+				      uint32_t tried);
+/* After the original. True: it has to run again. */
+bool kp_ab_shadow_end(struct kp_ab_context *context, struct kp_ab_slot *slot, bool succeeded);
+
+/* ab_judge.c, with the mutex: what has come of comparisons. */
+void kp_ab_judge(void);
+
+/* ab_turns.c */
+enum kp_ab_turn { KP_AB_TURN_ORIGINAL, KP_AB_TURN_CANDIDATE, KP_AB_TURN_SHADOW };
+struct kp_ab_choice {
+	enum kp_ab_turn turn;
+	enum kp_ab_reason reason; /* of an original */
+	bool sample;
+	uint32_t number; /* of the sample, among those of its variant */
+};
+/* Whose turn it is, of a variant and a job that are eligible. */
+struct kp_ab_choice kp_ab_turns_choose(struct kp_ab_variant *variant, const struct kp_ab_job *job);
+/* Times what runs between the two, with the mutex. NULL: there is no room. */
+struct kp_ab_sample *kp_ab_turns_begin(struct kp_ab_context *context, const struct kp_ab_job *job,
+				       const struct kp_ab_choice *choice);
+void kp_ab_turns_end(struct kp_ab_sample *sample, CUstream stream);
+
+/*
+ * ab_write.c: lines of results, which any thread adds with the mutex, to memory; the worker puts
+ * them into the file.
+ */
+void kp_ab_write_open(const char *path);
+void kp_ab_write_flush(void);
+__attribute__((format(printf, 1, 2))) void kp_ab_write(const char *format, ...);
+/* A number as JSON has it: null for what is none. */
+struct kp_ab_number {
+	char text[32];
+};
+struct kp_ab_number kp_ab_number(double value);
+void kp_ab_write_counts(void);
+
+#endif

@@ -1,0 +1,104 @@
+/* kprof ab in the table of commands: its options, words and examples; see commands.h. */
+#include <stddef.h>
+#include <stdint.h>
+
+#include "profiler/commands.h"
+#include "trace/ab_plan.h"
+
+#define AT(member) offsetof(struct kp_settings, member)
+
+static const char *const modes[] = {"shadow", "swap", "measure", NULL}; /* enum kp_ab_mode */
+
+// clang-format off
+static const struct kp_option rule_options[] = {
+	{.name = "rules", .type = KP_OPTION_WORDS, .offset = AT(ab_files), .argument = "FILE",
+	 .help = "Take the rules of FILE (docs/rules.md) instead of those that kprof has. May be "
+		 "given several times: the first rule that fits a launch is its rule."},
+	{.name = "rule", .type = KP_OPTION_WORDS, .offset = AT(ab_rules), .argument = "NAME",
+	 .help = "Take the rule NAME alone. May be given several times."},
+	{.name = "list", .type = KP_OPTION_FLAG, .offset = AT(ab_list),
+	 .help = "Print the rules and exit."},
+	{0},
+};
+static const struct kp_option way_options[] = {
+	{.name = "mode", .type = KP_OPTION_CHOICE, .offset = AT(ab_mode), .choices = modes,
+	 .help = "What happens to launches that a rule fits. shadow: the program sees the original "
+		 "always, and the replacement's results are compared with its. swap: the program "
+		 "sees the replacement once its results were right. measure (the default): the "
+		 "same, with originals between, so that both are timed under the same conditions."},
+	{.name = "again", .type = KP_OPTION_COUNT, .offset = AT(ab_again), .argument = "N",
+	 .help = "Compare again at every N-th launch; 64 by default. A result that is wrong takes "
+		 "the rule back at once."},
+	{.name = "phase", .type = KP_OPTION_COUNT, .offset = AT(ab_phase), .argument = "N",
+	 .help = "With measure: launches that rules fit come in phases of N, with replacements and "
+		 "without, for times end to end; 2000 by default, 0 is no phases."},
+	{0},
+};
+static const struct kp_option output_options[] = {
+	{.name = "out", .type = KP_OPTION_FILE, .offset = AT(ab_out), .argument = "FILE",
+	 .help = "Write the report to FILE as well: .txt, .yaml or .json."},
+	{.name = "raw", .type = KP_OPTION_FILE, .offset = AT(ab_raw), .argument = "FILE",
+	 .help = "Keep what the report is made of in FILE: each comparison and each time, lines of "
+		 "JSON. They are appended as they come, and survive the program's end in any way."},
+	{.name = "output", .letter = 'o', .type = KP_OPTION_FILE, .offset = AT(output),
+	 .argument = "FILE",
+	 .help = "Keep the trace in FILE. It has no kernels: nothing is recorded while times are "
+		 "taken."},
+	{.name = "help", .letter = 'h', .type = KP_OPTION_FLAG, .offset = AT(help),
+	 .help = "Print this help and exit."},
+	{0},
+};
+
+static const struct kp_option_group rule_group = {"What is replaced", rule_options};
+static const struct kp_option_group way_group = {"How", way_options};
+static const struct kp_option_group output_group = {"Output", output_options};
+
+static const char *const description[] = {
+	"Runs CMD, unmodified, and puts other kernels in the place of some of its own, by rules: "
+	"those that kprof has, or yours. A replacement first runs in shadow: both run, the program "
+	"sees the original's output, and every element of every output is compared on the GPU. "
+	"Only what was right twice, with scratch memory poisoned in two ways, is shown to the "
+	"program; each N-th launch is compared again, and one wrong result takes the rule back.",
+	"The report goes to stderr when CMD has ended: for each rule how many launches it was "
+	"asked about, fitted and replaced, why others were not, how exact it was, and the times of "
+	"originals and replacements, interleaved in random order.",
+	"In a stream capture nothing is compared. What was right before, with the same shape, is "
+	"captured in the original's place, and so is in each replay. Cooperative kernels, and "
+	"launches with attributes that others depend on, are left alone. In any doubt the original "
+	"runs.",
+	NULL,
+};
+static const struct kp_example examples[] = {
+	{"kprof ab -- ./my_inference", "All rules that kprof has."},
+	{"kprof ab --mode shadow --out ab.yaml -- python3 serve.py",
+	 "Compare results only; the program never sees a replacement."},
+	{"kprof ab --rules mine.yaml --rule my-softmax -- ./my_inference",
+	 "One rule of one's own."},
+	{"kprof ab --list", "The rules that kprof has."},
+	{0},
+};
+static const struct kp_example statuses[] = {
+	{"0", "CMD succeeded, and the report has verdicts."},
+	{"122", "CMD succeeded, but nothing was replaced (with shadow: compared)."},
+	{"123", "CMD succeeded, but a replacement's results were wrong."},
+	{"125", "kprof failed, or was called wrongly."},
+	{"126", "CMD was found, but cannot be run."},
+	{"127", "CMD was not found."},
+	{"other", "That of CMD, which failed; 128 + n where signal n ended it."},
+	{0},
+};
+static const struct kp_example environment[] = {
+	{"KPROF_CANDIDATES_LIB", "libkprof_candidates.so, where it does not lie beside "
+				 "libkprof_inject.so."},
+	{0},
+};
+const struct kp_command kp_ab_command = {
+	.name = "ab", .page = "kprof-ab", .operands = "-- CMD [ARG...]",
+	.summary = "replace kernels in a program, and see whether that is right and pays",
+	.description = description, .examples = examples, .statuses = statuses,
+	.environment = environment, .takes_command = true, .least = 0, .most = SIZE_MAX,
+	.groups = (const struct kp_option_group *const[]){&rule_group, &way_group, &output_group,
+							  NULL},
+	.run = kp_cmd_ab,
+};
+// clang-format on

@@ -1,0 +1,351 @@
+/*
+ * kprof ab: compile the rules, run CMD with them, and report what came of it.
+ *
+ * CMD runs as under «kprof record», but nothing is recorded of kernels: times are taken without
+ * CUPTI. Its failure is passed through; what A/B has to say shows where it succeeded.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "profiler/commands.h"
+#include "profiler/library.h"
+#include "profiler/output.h"
+#include "profiler/print_ab.h"
+#include "profiler/say.h"
+
+#define RULES_BYTES_MOST ((size_t)1 << 20)
+#define CANDIDATES "libkprof_candidates.so"
+#define NOT_RECORDED_S 1e9
+
+enum { KP_EXIT_NOT_REPLACED = 122, KP_EXIT_WRONG = 123 };
+
+/* One run: its rules, and a folder for its files. */
+struct ab {
+	const struct kp_settings *settings;
+	struct kp_ab_rules *rules;
+	char folder[PATH_MAX];
+	char plan[PATH_MAX + 16], raw[PATH_MAX + 16], trace[PATH_MAX + 16];
+};
+
+/* ---- rules ---- */
+
+static char *read_file(const char *path, size_t *length)
+{
+	char *text = malloc(RULES_BYTES_MOST + 1);
+	FILE *file = text ? fopen(path, "rbe") : NULL;
+	bool done = false;
+
+	if (file) {
+		*length = fread(text, 1, RULES_BYTES_MOST + 1, file);
+		done = !ferror(file) && *length <= RULES_BYTES_MOST;
+		fclose(file);
+	}
+	if (done)
+		return text;
+	if (file)
+		kp_fail("--rules %s: longer than %zu bytes, or no text", path, RULES_BYTES_MOST);
+	else
+		kp_fail("--rules %s: %s", path, text ? strerror(errno) : "out of memory");
+	free(text);
+	return NULL;
+}
+
+/* The folder that holds a file, absolute: programs change theirs. */
+static bool find_folder(const char *path, char out[PATH_MAX])
+{
+	char *slash;
+
+	if (!realpath(path, out))
+		return false;
+	slash = strrchr(out, '/');
+	*slash = '\0';
+	return true;
+}
+
+static bool add_file(struct kp_ab_rules *rules, const char *path)
+{
+	struct kp_rules_error error = {0};
+	char folder[PATH_MAX];
+	size_t length = 0;
+	char *text = read_file(path, &length);
+	enum kp_status status;
+
+	if (!text)
+		return false;
+	status = find_folder(path, folder) ? kp_ab_rules_add(rules, text, length, folder, &error)
+					   : KP_IO;
+	free(text);
+	if (status == KP_INVALID)
+		kp_fail("--rules %s:%zu: %s", path, error.line, error.text);
+	else if (status != KP_OK)
+		kp_fail("--rules %s: %s", path, kp_status_message(status));
+	return status == KP_OK;
+}
+
+static bool read_rules(const struct kp_settings *settings, struct kp_ab_rules *rules)
+{
+	const char *missing = NULL;
+	bool done = true;
+
+	for (size_t i = 0; done && i < settings->ab_files.count; i++)
+		done = add_file(rules, settings->ab_files.items[i]);
+	if (settings->ab_files.count == 0 && kp_ab_rules_add_builtin(rules) != KP_OK) {
+		kp_fail("out of memory");
+		return false;
+	}
+	if (done && settings->ab_rules.count &&
+	    !kp_ab_rules_keep(rules, settings->ab_rules.items, settings->ab_rules.count,
+			      &missing)) {
+		kp_fail("--rule %s: there is no such rule; see kprof ab --list", missing);
+		return false;
+	}
+	return done;
+}
+
+static int list_rules(const struct kp_ab_rules *rules)
+{
+	struct kp_output output;
+
+	if (!kp_output_open(&output, NULL))
+		return KP_EXIT_FAILURE;
+	for (size_t i = 0; i < kp_ab_rules_count(rules); i++) {
+		struct kp_ab_rule_words words = kp_ab_rules_words(rules, i);
+
+		fprintf(output.file, "%s\n  %s\n  replaces %s\n  by %s\n", words.name,
+			words.about ? words.about : "", words.matches, words.by);
+	}
+	return kp_output_close(&output) ? 0 : KP_EXIT_FAILURE;
+}
+
+/* ---- the run ---- */
+
+static bool find_candidates(char out[PATH_MAX])
+{
+	const char *named = getenv("KPROF_CANDIDATES_LIB");
+	char *slash;
+
+	if (named && *named) {
+		if (realpath(named, out))
+			return true;
+		kp_fail("cannot read %s, which KPROF_CANDIDATES_LIB names", named);
+		return false;
+	}
+	if (!kp_library_find(out)) {
+		kp_fail("libkprof_inject.so was not found");
+		return false;
+	}
+	slash = strrchr(out, '/') + 1;
+	if ((size_t)(slash - out) + sizeof CANDIDATES <= PATH_MAX) {
+		strcpy(slash, CANDIDATES);
+		if (access(out, R_OK) == 0)
+			return true;
+	}
+	kp_fail("%s was not found beside libkprof_inject.so", CANDIDATES);
+	return false;
+}
+
+/* Writes the whole of a new file. */
+static bool write_file(const char *path, const void *bytes, size_t length)
+{
+	FILE *file = fopen(path, "wbxe");
+	bool done = file && fwrite(bytes, 1, length, file) == length;
+
+	if (file)
+		done &= fclose(file) == 0;
+	if (!done)
+		kp_fail("cannot write %s: %s", path, strerror(errno));
+	return done;
+}
+
+static bool write_plan(const struct ab *ab)
+{
+	char candidates[PATH_MAX];
+	const struct kp_ab_plan_settings settings = {
+		.mode = (enum kp_ab_mode)ab->settings->ab_mode,
+		.again = ab->settings->ab_again ? (uint32_t)ab->settings->ab_again : 1,
+		.phase = (uint32_t)ab->settings->ab_phase,
+		.seed = (uint32_t)getpid(),
+		.candidates = candidates,
+		.results = ab->raw,
+	};
+	enum kp_status status;
+	void *plan = NULL;
+	size_t length = 0;
+	bool done;
+
+	if (!find_candidates(candidates))
+		return false;
+	status = kp_ab_rules_plan(ab->rules, &settings, &plan, &length);
+	if (status != KP_OK)
+		kp_fail("the rules: %s", kp_status_message(status));
+	done = status == KP_OK && write_file(ab->plan, plan, length);
+	free(plan);
+	return done;
+}
+
+/* A folder of this run alone, and its files' names; the results' file, empty. */
+static bool prepare(struct ab *ab)
+{
+	const char *temporary = getenv("TMPDIR"), *raw = ab->settings->ab_raw;
+	int length = snprintf(ab->folder, sizeof ab->folder, "%s/kprof-ab-XXXXXX",
+			      temporary && *temporary ? temporary : "/tmp");
+
+	if (length >= (int)sizeof ab->folder || !mkdtemp(ab->folder)) {
+		kp_fail("cannot make a folder in %s: %s", temporary ? temporary : "/tmp",
+			strerror(errno));
+		ab->folder[0] = '\0';
+		return false;
+	}
+	snprintf(ab->plan, sizeof ab->plan, "%s/plan", ab->folder);
+	snprintf(ab->raw, sizeof ab->raw, "%s/results", ab->folder);
+	snprintf(ab->trace, sizeof ab->trace, "%s/trace", ab->folder);
+	if (raw) {
+		FILE *file = fopen(raw, "wbe");
+
+		if (!file || fclose(file) != 0 || !realpath(raw, ab->raw)) {
+			kp_fail("cannot write %s: %s", raw, strerror(errno));
+			return false;
+		}
+	} else if (!write_file(ab->raw, "", 0)) {
+		return false;
+	}
+	return write_plan(ab);
+}
+
+static void clean_up(const struct ab *ab)
+{
+	if (!ab->folder[0])
+		return;
+	unlink(ab->plan);
+	unlink(ab->trace);
+	if (!ab->settings->ab_raw)
+		unlink(ab->raw);
+	rmdir(ab->folder);
+}
+
+/* ---- the report ---- */
+
+static bool write_report(const struct kp_ab_report *view, const char *path)
+{
+	int format = kp_format_of_path(path);
+	enum kp_status status = KP_OK;
+	struct kp_output output;
+
+	if (!kp_output_open(&output, path))
+		return false;
+	if (format == KP_FORMAT_TEXT)
+		kp_ab_print_text(output.file, view);
+	else
+		status = kp_ab_print_document(output.file, view, (enum kp_format)format);
+	return kp_output_close(&output) && status == KP_OK;
+}
+
+/* 0, or the status that says what is the matter. */
+static int conclude(const struct kp_ab_report *view)
+{
+	uint64_t done = 0, wrong = 0;
+
+	for (size_t i = 0; i < kp_ab_rules_count(view->rules); i++) {
+		const struct kp_ab_rule_result *result = &view->results->rules[i];
+
+		done += view->mode == KP_AB_SHADOW ? result->shadows : kp_ab_replaced(result);
+		wrong += result->wrong;
+	}
+	if (wrong)
+		kp_say("results were wrong: the rule was taken back, and the program went on with "
+		       "its own kernels");
+	else if (done == 0)
+		kp_say("nothing was %s: no verdict",
+		       view->mode == KP_AB_SHADOW ? "compared" : "replaced");
+	return wrong ? KP_EXIT_WRONG : done == 0 ? KP_EXIT_NOT_REPLACED : 0;
+}
+
+static int report_judged(const struct ab *ab, struct kp_ab_report *view)
+{
+	struct kp_ab_judged *judged = malloc(sizeof *judged);
+	enum kp_status status =
+		judged ? kp_ab_judge_results(view->results, (uint32_t)ab->settings->ab_phase,
+					     judged)
+		       : KP_NO_MEMORY;
+	bool done = true;
+
+	view->judged = judged;
+	if (status == KP_OK) {
+		kp_ab_print_text(stderr, view);
+		fflush(stderr);
+		if (ab->settings->ab_out)
+			done = write_report(view, ab->settings->ab_out);
+	}
+	free(judged);
+	if (status != KP_OK)
+		return kp_fail("the results of the run: %s", kp_status_message(status));
+	return done ? conclude(view) : KP_EXIT_FAILURE;
+}
+
+static int report(const struct ab *ab)
+{
+	struct kp_ab_report view = {.rules = ab->rules,
+				    .mode = (enum kp_ab_mode)ab->settings->ab_mode};
+	struct kp_ab_results *results;
+	enum kp_status status = kp_ab_results_read(ab->raw, &results);
+	int verdict;
+
+	if (status != KP_OK)
+		return kp_fail("the results of the run: %s", kp_status_message(status));
+	view.results = results;
+	verdict = report_judged(ab, &view);
+	kp_ab_results_destroy(results);
+	return verdict;
+}
+
+static int run(struct ab *ab)
+{
+	struct kp_settings settings = *ab->settings;
+	int status;
+
+	if (settings.ab_out && (kp_format_of_path(settings.ab_out) < 0 ||
+				kp_format_of_path(settings.ab_out) > KP_FORMAT_JSON))
+		return kp_fail("--out %s: a report of A/B is .txt, .yaml or .json",
+			       settings.ab_out);
+	if (settings.ab_out && !kp_output_check(settings.ab_out))
+		return KP_EXIT_FAILURE;
+	if (!prepare(ab))
+		return KP_EXIT_FAILURE;
+	settings.calls = KP_SWITCH_ON;
+	settings.delay_s = NOT_RECORDED_S;
+	settings.quiet = true;
+	settings.output = settings.output ? settings.output : ab->trace;
+	if (setenv("KPROF_AB", ab->plan, 1) != 0)
+		return kp_fail("out of memory");
+	status = kp_cmd_record(&settings);
+	return status ? status : report(ab);
+}
+
+int kp_cmd_ab(const struct kp_settings *settings)
+{
+	struct ab *ab = calloc(1, sizeof *ab);
+	int status = KP_EXIT_FAILURE;
+
+	if (!ab || kp_ab_rules_create(&ab->rules) != KP_OK) {
+		free(ab);
+		return kp_fail("out of memory");
+	}
+	ab->settings = settings;
+	if (read_rules(settings, ab->rules)) {
+		if (settings->ab_list)
+			status = list_rules(ab->rules);
+		else if (settings->operand_count == 0)
+			kp_fail("a command is missing: kprof ab -- CMD");
+		else
+			status = run(ab);
+	}
+	clean_up(ab);
+	kp_ab_rules_destroy(ab->rules);
+	free(ab);
+	return status;
+}

@@ -1,0 +1,26 @@
+/* The report of an A/B run, as text and as kprof.ab/v1. */
+#ifndef KP_PROFILER_PRINT_AB_H
+#define KP_PROFILER_PRINT_AB_H
+
+#include <stdio.h>
+
+#include "analyzers/ab_rules.h"
+#include "profiler/ab_judged.h"
+#include "profiler/format.h"
+
+struct kp_ab_report {
+	const struct kp_ab_rules *rules;
+	const struct kp_ab_results *results;
+	const struct kp_ab_judged *judged;
+	enum kp_ab_mode mode;
+};
+
+/* All of the originals that the program did not see. */
+uint64_t kp_ab_replaced(const struct kp_ab_rule_result *result);
+
+void kp_ab_print_text(FILE *file, const struct kp_ab_report *view);
+/* Errors: KP_NO_MEMORY. */
+enum kp_status kp_ab_print_document(FILE *file, const struct kp_ab_report *view,
+				    enum kp_format format);
+
+#endif

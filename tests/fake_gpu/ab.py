@@ -1,0 +1,257 @@
+"""Scenarios of kprof ab: replacing kernels in a program that does not know of it."""
+
+import json
+import os
+import re
+import subprocess
+
+from harness import find_child, parse_json, require, require_equal
+from scenario import Scenario
+
+RULES = """rules:
+- name: double
+  kernel: double_rows
+  parameters: [8, 8, 4, 4, 8]
+  let: {{rows: i32(2), columns: i32(3), stride: i64(4)}}
+  when: rows > 0 && grid_x == 5 && block_x == 32{more}
+  replace:
+    library: {library}
+    entry: {entry}
+    arguments: [{{ptr: ptr(0)}}, {{ptr: ptr(1)}}, {{i32: rows}}, {{i32: columns}}, {{i64: stride}}]
+  inputs: [{{name: x, address: ptr(0), dtype: bf16, rows: rows, columns: columns, row_stride: stride}}]
+  outputs: [{{name: y, address: ptr(1), dtype: bf16, rows: rows, columns: columns, row_stride: stride}}]
+  repeatable: {repeatable}
+"""
+REASONS_BEFORE = ("conditions", "unreadable", "unsupported", "pointer_mode")
+
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SCHEMA = os.path.join(HERE, "..", "..", "docs", "schema", "kprof.ab.v1.json")
+
+
+def check_keys(document, schema, where="the report"):
+    """All keys of the schema and no other, at every level; jsonschema need not be installed."""
+    if schema.get("type") == "object":
+        require_equal(f"keys of {where}", sorted(document), sorted(schema["required"]))
+        for key, inner in schema["properties"].items():
+            check_keys(document[key], inner, f"{where}: {key}")
+    elif schema.get("type") == "array":
+        for item in document:
+            check_keys(item, schema["items"], where)
+    elif "enum" in schema:
+        require(document in schema["enum"], f"{where}: {document!r}")
+
+
+class Outcome:
+    """One run of kprof ab: its result, and its report."""
+
+    def __init__(self, result, document):
+        self.result, self.document = result, document
+
+    def rule(self, name):
+        return next(rule for rule in self.document["rules"] if rule["name"] == name)
+
+
+def check_sums(document):
+    """Every launch is somewhere, once."""
+    for rule in document["rules"]:
+        launches, reasons = rule["launches"], rule["not_replaced"]
+        before = sum(reasons[key] for key in REASONS_BEFORE)
+        after = sum(reasons.values()) - before
+        replaced = launches["replaced"] + launches["replaced_captured"]
+        require_equal(f"{rule['name']}: seen", launches["seen"], launches["eligible"] + before)
+        require_equal(f"{rule['name']}: eligible", launches["eligible"], replaced + after)
+
+
+def run_ab(scenario, place, args, options=(), rules=None, status=0, same=True):
+    """The program bare, then under kprof ab; what it prints is compared."""
+    environment = place.environment(scenario, traced=True)
+    environment["KPROF_CANDIDATES_LIB"] = os.path.join(place.fakes, "libfake_candidates.so")
+    command = [os.path.join(place.fakes, "prog_ab"), *args]
+    report = os.path.join(place.directory, "report.json")
+    if rules is not None:
+        path = os.path.join(place.directory, "rules.yaml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(rules)
+        options = ("--rules", path, *options)
+    bare = place.run(command, place.environment(scenario, traced=False))
+    require_equal("the bare program's status", (bare.status, bare.err), (0, ""))
+    result = place.run([place.kprof, "ab", *options, "--out", report, "--", *command], environment)
+    require_equal("status of kprof ab", (result.status, result.err if result.status != status
+                                         else ""), (status, ""))
+    if same:
+        require_equal("what the program prints", result.out, bare.out)
+    with open(report, "rb") as file:
+        document = parse_json(file.read())
+    with open(SCHEMA, encoding="utf-8") as file:
+        check_keys(document, json.load(file))
+    check_sums(document)
+    require_equal("lines that cannot be read", document["lines_bad"], 0)
+    return Outcome(result, document)
+
+
+def rules_for(place, entry, more="", repeatable="true"):
+    library = os.path.join(place.fakes, "libcandidate.so")
+    return RULES.format(library=library, entry=entry, more=more, repeatable=repeatable)
+
+
+def play_builtin(work, name, least):
+    """A built-in of kprof's own: right, and shown to the program."""
+    def play(scenario, place):
+        outcome = run_ab(scenario, place, [work, "200"], ("--mode", "swap", "--again", "50"),
+                         same=False)
+        rule = outcome.rule(name)
+        require_equal("seen", rule["launches"]["seen"], 200)
+        require_equal("wrong", rule["comparisons_wrong"], 0)
+        require(rule["launches"]["replaced"] >= least, f"{rule['launches']}")
+        accuracy = rule["accuracy"][0]
+        require(accuracy["cosine"] > 0.9999 and accuracy["elements"] > 0, f"{accuracy}")
+        bare = place.run([os.path.join(place.fakes, "prog_ab"), work, "200"],
+                         place.environment(scenario, traced=False))
+        require(abs(float(outcome.result.out) - float(bare.out)) <
+                0.01 * abs(float(bare.out)) + 0.01, f"{outcome.result.out} for {bare.out}")
+    return play
+
+
+def play_shadow(scenario, place):
+    """The program sees its own results to the last bit; they are compared all the same."""
+    outcome = run_ab(scenario, place, ["double", "200"], ("--mode", "shadow", "--again", "10"),
+                     rules_for(place, "twice"))
+    rule = outcome.rule("double")
+    require_equal("replaced", rule["launches"]["replaced"], 0)
+    require(rule["comparisons"] >= 15, f"{rule['comparisons']}")
+    require_equal("noise", rule["accuracy"][0]["noise_rms"], 0)
+    require_equal("max_ulps", rule["accuracy"][0]["max_ulps"], 0)
+
+
+def play_swap(scenario, place):
+    outcome = run_ab(scenario, place, ["double", "500"], ("--mode", "swap"),
+                     rules_for(place, "twice"))
+    launches = outcome.rule("double")["launches"]
+    require_equal("seen", launches["seen"], 500)
+    require(launches["replaced"] >= 480, f"{launches}")
+
+
+def play_measure(scenario, place):
+    """Both are timed, phases alternate, and the program's results stay what they are."""
+    raw = os.path.join(place.directory, "raw")
+    outcome = run_ab(scenario, place, ["softmax", "2000"],
+                     ("--rule", "torch-softmax-bf16", "--phase", "100", "--raw", raw), same=False)
+    rule = outcome.rule("torch-softmax-bf16")
+    require(rule["samples_original"] > 50 and rule["samples_candidate"] > 50, f"{rule}")
+    require_equal("verdict", rule["verdict"], "faster")
+    require_equal("median", rule["original_median_us"], 40)
+    require(rule["change_low_pct"] <= rule["change_pct"] <= rule["change_high_pct"] < 0, f"{rule}")
+    require(rule["pairs"] > 50 and rule["doubt"] == "none", f"{rule}")
+    end = outcome.document["end_to_end"]
+    require(end["phases"] >= 15 and end["pairs"] >= 3, f"{end}")
+    with open(raw, encoding="utf-8") as file:
+        lines = [json.loads(line) for line in file]
+    arms = {}  # a sample is left out where the worker is at the results
+    for sample in (line["sample"] for line in lines if "sample" in line):
+        arms.setdefault(sample["number"] // 2, []).append(
+            (sample["number"], sample["candidate"]))
+    pairs = {tuple(arm for _, arm in sorted(pair)) for pair in arms.values() if len(pair) == 2}
+    require({(True, False), (False, True)} == pairs, f"pairs are {pairs}")
+
+
+def play_wrong(entry, fault, status=123):
+    """A planted fault: found, and the program never saw it."""
+    def play(scenario, place):
+        outcome = run_ab(scenario, place, ["double", "300"], ("--mode", "swap", "--again", "5"),
+                         rules_for(place, entry), status=status, same=entry != "mutates")
+        rule = outcome.rule("double")
+        require_equal("replaced", rule["launches"]["replaced"], 0)
+        require_equal("fault", rule["fault"], fault)
+        require(re.search("taken back", outcome.result.err), outcome.result.err)
+        require_equal("verdict", rule["verdict"], "wrong")
+        require(rule["not_replaced"]["wrong"] > 250, f"{rule['not_replaced']}")
+    return play
+
+
+def play_nothing(scenario, place):
+    """Rules that fit no launch, or whose replacement refuses: status 122, not a gain of 1.00."""
+    outcome = run_ab(scenario, place, ["double", "50"], (),
+                     rules_for(place, "twice", " && columns == 1"), status=122)
+    require_equal("conditions", outcome.rule("double")["not_replaced"]["conditions"], 50)
+    outcome = run_ab(scenario, place, ["double", "50"], (), rules_for(place, "refuses"), status=122)
+    require_equal("replaced", outcome.rule("double")["launches"]["replaced"], 0)
+    outcome = run_ab(scenario, place, ["double", "50"], (), rules_for(place, "no_such_entry"),
+                     status=122)
+    require_equal("replaced", outcome.rule("double")["launches"]["replaced"], 0)
+
+
+def play_graph(scenario, place):
+    """What was right before the capture is captured; nothing is compared within."""
+    outcome = run_ab(scenario, place, ["graph", "20"], ("--mode", "swap",), same=False)
+    rule = outcome.rule("linear-skinny")
+    require_equal("captured", rule["launches"]["replaced_captured"], 1)
+    require_equal("wrong", rule["comparisons_wrong"], 0)
+
+
+def play_rules(scenario, place):
+    """Errors of rules have a file and a line, and CMD does not run."""
+    environment = place.environment(scenario, traced=False)
+    path = os.path.join(place.directory, "rules.yaml")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("rules:\n- name: a\n  kernel: k\n  sequence: [b]\n")
+    result = place.run([place.kprof, "ab", "--rules", path, "--", "false"], environment)
+    require_equal("status", result.status, 125)
+    require(re.search(r"rules\.yaml:2: .*reserved", result.err), result.err)
+    result = place.run([place.kprof, "ab", "--rule", "nothing", "--", "false"], environment)
+    require(result.status == 125 and "--list" in result.err, result.err)
+    result = place.run([place.kprof, "ab", "--list"], environment)
+    require(result.status == 0 and b"linear-skinny" in result.out, result.err)
+    result = place.run([place.kprof, "ab", "--", "sh", "-c", "exit 7"], environment)
+    require_equal("the status of CMD", result.status, 7)
+
+
+def play_off(scenario, place):
+    """kprof ctl PID ab off: originals from then on."""
+    environment = place.environment(scenario, traced=True)
+    environment["KPROF_CANDIDATES_LIB"] = os.path.join(place.fakes, "libfake_candidates.so")
+    path = os.path.join(place.directory, "rules.yaml")
+    report = os.path.join(place.directory, "report.json")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(rules_for(place, "twice"))
+    process = subprocess.Popen(
+        [place.kprof, "ab", "--rules", path, "--mode", "swap", "--again", "1000000", "--out", report,
+         "--", os.path.join(place.fakes, "prog_ab"), "double", "1000", "wait"],
+        env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    require_equal("ready", process.stdout.readline(), b"ready\n")
+    result = place.run([place.kprof, "ctl", str(find_child(process.pid, "prog_ab")), "ab", "off"],
+                       environment)
+    require_equal("status of kprof ctl", (result.status, result.out), (0, b""))
+    _, err = process.communicate(b"\n", timeout=60)
+    require_equal("status", (process.returncode, "" if process.returncode == 0 else err), (0, ""))
+    with open(report, "rb") as file:
+        rule = parse_json(file.read())["rules"][0]
+    require_equal("off", rule["not_replaced"]["off"], 1000)
+    require(rule["launches"]["replaced"] > 900, f"{rule['launches']}")
+
+
+def ab(name, play):
+    return Scenario(f"ab_{name}", program="prog_ab", play=play)
+
+
+SCENARIOS = [
+    ab("shadow", play_shadow),
+    ab("swap", play_swap),
+    ab("measure", play_measure),
+    ab("gemm", play_builtin("gemm", "linear-skinny", 180)),
+    ab("softmax", play_builtin("softmax", "torch-softmax-bf16", 180)),
+    ab("silu", play_builtin("silu", "llm-decode-silu", 180)),
+    ab("graph", play_graph),
+    ab("off", play_off),
+    ab("nothing", play_nothing),
+    ab("rules", play_rules),
+    ab("zeros", play_wrong("zeros", "mismatch")),
+    ab("stale", play_wrong("stale", "mask")),
+    ab("wrong_row", play_wrong("wrong_row", "mismatch")),
+    ab("last_columns", play_wrong("last_columns", "mask")),
+    ab("nan", play_wrong("not_a_number", "mask")),
+    ab("mutates", play_wrong("mutates", "inputs")),
+    ab("first_only", play_wrong("first_only", "mismatch")),
+    ab("outside", play_wrong("outside", "outside")),
+    ab("gaps", play_wrong("gaps", "outside")),
+]

@@ -1,0 +1,139 @@
+/*
+ * Replacements for «double_rows» of prog_ab, as a user's library has them: one that is right, and
+ * one for each way to be wrong that a comparison must find. Device memory is host memory here.
+ * Arguments: x, y, rows, columns, stride.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#define ENTRY(name)                                                                                \
+	__attribute__((visibility("default"))) int name(const int64_t *arguments, uint32_t count,  \
+							void *stream);                             \
+	int name(const int64_t *arguments, uint32_t count, void *stream)
+
+static float load(const void *at, int64_t i)
+{
+	uint32_t bits = (uint32_t)((const uint16_t *)at)[i] << 16;
+	float value;
+
+	memcpy(&value, &bits, sizeof(value));
+	return value;
+}
+
+static void store(void *at, int64_t i, float value)
+{
+	uint32_t bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	((uint16_t *)at)[i] = (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+/* What is done to rows from `first` on and columns below `columns`: y = factor · x. */
+static void scale(const int64_t *arguments, int64_t first, int64_t columns, float factor)
+{
+	const void *x = (const void *)arguments[0];
+	void *y = (void *)arguments[1];
+
+	for (int64_t i = first; i < arguments[2]; i++)
+		for (int64_t j = 0; j < columns; j++)
+			store(y, i * arguments[4] + j, factor * load(x, i * arguments[4] + j));
+}
+
+static int right(const int64_t *arguments, uint32_t count)
+{
+	scale(arguments, 0, arguments[3], 2);
+	return count == 5 ? 0 : 1;
+}
+
+ENTRY(twice)
+{
+	(void)stream;
+	return right(arguments, count);
+}
+
+ENTRY(zeros)
+{
+	(void)stream, (void)count;
+	scale(arguments, 0, arguments[3], 0);
+	return 0;
+}
+
+/* Nothing is written: what lay there stays. */
+ENTRY(stale)
+{
+	(void)arguments, (void)count, (void)stream;
+	return 0;
+}
+
+ENTRY(wrong_row)
+{
+	(void)stream, (void)count;
+	scale(arguments, 0, arguments[3], 2);
+	scale(arguments, arguments[2] - 1, arguments[3], 2.5F);
+	return 0;
+}
+
+ENTRY(last_columns)
+{
+	(void)stream, (void)count;
+	scale(arguments, 0, arguments[3] - 3, 2);
+	return 0;
+}
+
+ENTRY(not_a_number)
+{
+	(void)stream;
+	right(arguments, count);
+	store((void *)arguments[1], arguments[4] + 7, NAN);
+	return 0;
+}
+
+ENTRY(mutates)
+{
+	(void)stream;
+	right(arguments, count);
+	store((void *)arguments[0], 2 * arguments[4] + 1, 77);
+	return 0;
+}
+
+ENTRY(first_only)
+{
+	static int64_t kept[4096];
+	static int calls;
+
+	(void)stream;
+	if (calls++ == 0) {
+		right(arguments, count);
+		memcpy(kept, (const void *)arguments[1], (size_t)(arguments[2] * arguments[4]) * 2);
+	} else {
+		for (int64_t i = 0; i < arguments[2]; i++)
+			memcpy((uint16_t *)arguments[1] + i * arguments[4],
+			       (uint16_t *)(void *)kept + i * arguments[4],
+			       (size_t)arguments[3] * 2);
+	}
+	return 0;
+}
+
+/* One element beyond the last row, and one between rows. */
+ENTRY(outside)
+{
+	(void)stream;
+	right(arguments, count);
+	store((void *)arguments[1], (arguments[2] - 1) * arguments[4] + arguments[3] + 1, 1);
+	return 0;
+}
+
+ENTRY(gaps)
+{
+	(void)stream;
+	right(arguments, count);
+	store((void *)arguments[1], arguments[3] + 2, 1);
+	return 0;
+}
+
+ENTRY(refuses)
+{
+	(void)arguments, (void)count, (void)stream;
+	return 1;
+}

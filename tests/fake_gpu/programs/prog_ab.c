@@ -1,0 +1,270 @@
+/*
+ * A program whose kernels compute, for rules of replacement:
+ *
+ *	prog_ab WORK ROUNDS [wait]
+ *
+ * WORK is «double» (y = 2 x of 5 rows of 24 columns, 32 apart, by a kernel «double_rows»), «silu»
+ * (in place, named as that of llm_decode), «softmax» (named as PyTorch's), «gemm» (a linear layer
+ *of 3 tokens by cublasGemmEx) or «graph» (a product outside of a capture first, then in one, whose
+ * graph is launched). It prints what the results add up to, after all rounds. With
+ * «wait» it says that it is ready, waits for a line, and does all rounds again.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cuda.h>
+
+#include "tests/fake_gpu/common/image.h"
+#include "tests/fake_gpu/library/cublas.h"
+
+enum { ROWS = 5, COLUMNS = 24, STRIDE = 32, TOKENS = 3, OUTPUTS = 48, INPUTS = 64 };
+enum { BF16 = 14, COMPUTE_32F = 68 };
+#define SOFTMAX                                                                                    \
+	"_ZN12_GLOBAL__N_120softmax_warp_forwardIN3c108BFloat16ES2_fLi10ELb0ELb0EEEvPT0_"          \
+	"PKT_iiiPKbib"
+
+static CUstream stream;
+
+static void check(int result, const char *what)
+{
+	if (result == 0)
+		return;
+	fprintf(stderr, "prog_ab: %s: error %d\n", what, result);
+	exit(3);
+}
+
+static float load(const void *at, size_t i)
+{
+	uint32_t bits = (uint32_t)((const uint16_t *)at)[i] << 16;
+	float value;
+
+	memcpy(&value, &bits, sizeof(value));
+	return value;
+}
+
+static void store(void *at, size_t i, float value)
+{
+	uint32_t bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	((uint16_t *)at)[i] = (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+/* ---- kernels ---- */
+
+/* (const bf16 *x, bf16 *y, int rows, int columns, long stride) */
+static void double_rows(const uint32_t grid[3], void **arguments)
+{
+	const void *x = *(void **)arguments[0];
+	void *y = *(void **)arguments[1];
+	int rows = *(int *)arguments[2], columns = *(int *)arguments[3];
+	long stride = *(long *)arguments[4];
+
+	(void)grid;
+	for (int i = 0; i < rows; i++)
+		for (int j = 0; j < columns; j++)
+			store(y, (size_t)(i * stride + j), 2 * load(x, (size_t)(i * stride + j)));
+}
+
+/* (bf16 *x, size_t count) */
+static void silu(const uint32_t grid[3], void **arguments)
+{
+	void *x = *(void **)arguments[0];
+
+	(void)grid;
+	for (size_t i = 0; i < *(size_t *)arguments[1]; i++)
+		store(x, i, load(x, i) / (1 + expf(-load(x, i))));
+}
+
+/* (bf16 *y, const bf16 *x, int rows, int stride, int columns, …) */
+static void softmax(const uint32_t grid[3], void **arguments)
+{
+	void *y = *(void **)arguments[0];
+	const void *x = *(void **)arguments[1];
+	int rows = *(int *)arguments[2], columns = *(int *)arguments[4];
+
+	(void)grid;
+	for (int i = 0; i < rows; i++) {
+		float most = -INFINITY, sum = 0;
+
+		for (int j = 0; j < columns; j++)
+			most = fmaxf(most, load(x, (size_t)(i * columns + j)));
+		for (int j = 0; j < columns; j++)
+			sum += expf(load(x, (size_t)(i * columns + j)) - most);
+		for (int j = 0; j < columns; j++)
+			store(y, (size_t)(i * columns + j),
+			      expf(load(x, (size_t)(i * columns + j)) - most) / sum);
+	}
+}
+
+static const struct kp_fake_kernel kernels[] = {
+	{.name = "double_rows",
+	 .duration_ns = 4000,
+	 .compute = double_rows,
+	 .parameter_count = 5,
+	 .parameter_bytes = {8, 8, 4, 4, 8}},
+	{.name = "_Z11silu_kernelP13__nv_bfloat16m",
+	 .duration_ns = 4000,
+	 .compute = silu,
+	 .parameter_count = 2,
+	 .parameter_bytes = {8, 8}},
+	{.name = SOFTMAX,
+	 .duration_ns = 40000,
+	 .compute = softmax,
+	 .parameter_count = 8,
+	 .parameter_bytes = {8, 8, 4, 4, 4, 8, 4, 1}},
+};
+
+static CUfunction find_kernel(size_t which)
+{
+	static const struct kp_fake_image image = {KP_FAKE_IMAGE_MAGIC, 3, kernels};
+	static CUmodule module;
+	CUfunction function;
+
+	if (!module)
+		check((int)cuModuleLoadData(&module, &image), "cuModuleLoadData");
+	check((int)cuModuleGetFunction(&function, module, kernels[which].name), "function");
+	return function;
+}
+
+static void launch(size_t which, void **arguments)
+{
+	check((int)cuLaunchKernel(find_kernel(which), ROWS, 1, 1, 32, 1, 1, 0, stream, arguments,
+				  NULL),
+	      "cuLaunchKernel");
+}
+
+/* ---- work ---- */
+
+static void *make(size_t count, float step)
+{
+	CUdeviceptr memory;
+
+	check((int)cuMemAlloc(&memory, count * 2), "cuMemAlloc");
+	for (size_t i = 0; i < count; i++)
+		store((void *)memory, i, step * (float)((i * 37) % 61) - 20 * step);
+	return (void *)memory;
+}
+
+static double sum_of(const void *data, size_t count)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		sum += (double)load(data, i) * (double)(1 + i % 7);
+	return sum;
+}
+
+static bool waits;
+
+static void wait_for_line(void)
+{
+	puts("ready");
+	fflush(stdout);
+	(void)getchar();
+}
+
+static double work_double(long rounds)
+{
+	void *x = make(ROWS * STRIDE, 0.125F), *y = make(ROWS * STRIDE, 1);
+	int rows = ROWS, columns = COLUMNS;
+	long stride = STRIDE;
+	void *arguments[] = {&x, &y, &rows, &columns, &stride};
+
+	for (long i = 0; i < (waits ? 2 : 1) * rounds; i++) {
+		if (waits && i == rounds)
+			wait_for_line();
+		store(x, 3, (float)(i % 5)); /* what is kept from an earlier launch is wrong */
+		launch(0, arguments);
+	}
+	return sum_of(y, ROWS * STRIDE);
+}
+
+static double work_silu(long rounds)
+{
+	size_t count = 256;
+	double sum = 0;
+
+	for (long i = 0; i < rounds; i++) {
+		void *x = make(count, 0.0625F), *arguments[] = {&x, &count};
+
+		launch(1, arguments);
+		check((int)cuStreamSynchronize(stream), "cuStreamSynchronize");
+		sum = sum_of(x, count);
+		check((int)cuMemFree((CUdeviceptr)x), "cuMemFree");
+	}
+	return sum;
+}
+
+static double work_softmax(long rounds)
+{
+	int rows = 4, columns = 96, group = 1;
+	void *x = make(384, 0.125F), *y = make(384, 1), *mask = NULL;
+	bool is_mask = false;
+	void *arguments[] = {&y, &x, &rows, &columns, &columns, &mask, &group, &is_mask};
+
+	for (long i = 0; i < rounds; i++)
+		launch(2, arguments);
+	return sum_of(y, 384);
+}
+
+static void multiply(void *handle, const void *x, const void *weight, void *y)
+{
+	const float one = 1, zero = 0;
+
+	check(cublasGemmEx(handle, 1, 0, OUTPUTS, TOKENS, INPUTS, &one, weight, BF16, INPUTS, x,
+			   BF16, INPUTS, &zero, y, BF16, OUTPUTS, COMPUTE_32F, -1),
+	      "cublasGemmEx");
+}
+
+static double work_gemm(long rounds, bool graph)
+{
+	void *x = make(TOKENS * INPUTS, 0.125F), *weight = make(OUTPUTS * INPUTS, 0.0625F);
+	void *y = make(TOKENS * OUTPUTS, 1), *handle;
+	CUgraphExec exec;
+	CUgraph made;
+
+	check(cublasCreate_v2(&handle), "cublasCreate_v2");
+	check(cublasSetStream_v2(handle, stream), "cublasSetStream_v2");
+	for (long i = 0; i < (graph ? 6 : rounds); i++)
+		multiply(handle, x, weight, y);
+	if (!graph)
+		return sum_of(y, TOKENS * OUTPUTS);
+	check((int)cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL), "begin");
+	multiply(handle, x, weight, y);
+	check((int)cuStreamEndCapture(stream, &made), "end");
+	check((int)cuGraphInstantiate(&exec, made, 0), "instantiate");
+	for (long i = 0; i < rounds; i++)
+		check((int)cuGraphLaunch(exec, stream), "cuGraphLaunch");
+	return sum_of(y, TOKENS * OUTPUTS);
+}
+
+int main(int argc, char **argv)
+{
+	long rounds = argc > 2 ? atol(argv[2]) : 0;
+	CUcontext context;
+	double sum;
+
+	if (rounds < 1)
+		return 2;
+	waits = argc > 3;
+	check((int)cuInit(0), "cuInit");
+	check((int)cuDevicePrimaryCtxRetain(&context, 0), "cuDevicePrimaryCtxRetain");
+	check((int)cuCtxSetCurrent(context), "cuCtxSetCurrent");
+	check((int)cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+	if (strcmp(argv[1], "double") == 0)
+		sum = work_double(rounds);
+	else if (strcmp(argv[1], "silu") == 0)
+		sum = work_silu(rounds);
+	else if (strcmp(argv[1], "softmax") == 0)
+		sum = work_softmax(rounds);
+	else
+		sum = work_gemm(rounds, strcmp(argv[1], "graph") == 0);
+	check((int)cuCtxSynchronize(), "cuCtxSynchronize");
+	printf("%.6g\n", sum);
+	return 0;
+}

@@ -1,0 +1,134 @@
+/* The check of a plan; see ab_plan.h. */
+#include "trace/ab_plan.h"
+
+#define XXH_INLINE_ALL
+#include <math.h>
+#include <string.h>
+#include <xxhash.h>
+
+static bool is_table(struct kp_ab_table table, size_t element, size_t length)
+{
+	return table.offset % 8 == 0 && table.offset >= sizeof(struct kp_ab_header) &&
+	       table.offset <= length && table.count <= (length - table.offset) / element;
+}
+
+/* A range of a table of `count`. */
+static bool is_range(uint32_t first, uint32_t number, uint32_t count)
+{
+	return first <= count && number <= count - first;
+}
+
+/* Every text ends before the table does. */
+static bool is_text(const struct kp_ab_plan *plan, uint32_t text, bool needed)
+{
+	return text == KP_AB_NONE ? !needed : text < plan->header->texts.count;
+}
+
+static bool is_code(const struct kp_ab_plan *plan, struct kp_ab_span span, bool needed)
+{
+	if (span.count == 0)
+		return !needed;
+	return is_range(span.first, span.count, plan->header->ops.count) &&
+	       kp_ab_code_check(plan->ops + span.first, span.count);
+}
+
+static bool check_tensors(const struct kp_ab_plan *plan, const struct kp_ab_rule *rule)
+{
+	if (rule->tensor_count > KP_AB_TENSORS_MOST ||
+	    !is_range(rule->first_tensor, rule->tensor_count, plan->header->tensors.count))
+		return false;
+	for (uint32_t i = 0; i < rule->tensor_count; i++) {
+		const struct kp_ab_tensor *tensor = &plan->tensors[rule->first_tensor + i];
+
+		if (!is_text(plan, tensor->name, true) || tensor->role > KP_AB_INOUT ||
+		    !is_code(plan, tensor->address, true) || !is_code(plan, tensor->dtype, true) ||
+		    !is_code(plan, tensor->rows, true) || !is_code(plan, tensor->columns, true) ||
+		    !is_code(plan, tensor->row_stride, false) ||
+		    !is_code(plan, tensor->column_stride, false))
+			return false;
+	}
+	return true;
+}
+
+static bool check_arguments(const struct kp_ab_plan *plan, const struct kp_ab_rule *rule)
+{
+	if (rule->argument_count > KP_AB_ARGUMENTS_MOST ||
+	    !is_range(rule->first_argument, rule->argument_count, plan->header->arguments.count))
+		return false;
+	for (uint32_t i = 0; i < rule->argument_count; i++) {
+		const struct kp_ab_argument *argument = &plan->arguments[rule->first_argument + i];
+
+		if (!is_code(plan, argument->value, true) || argument->type >= KP_AB_LOAD_COUNT ||
+		    (rule->replace == KP_AB_REPLACE_BUILTIN) !=
+			    (argument->row < KP_AB_ARGUMENT_ROW_COUNT))
+			return false;
+	}
+	return true;
+}
+
+static bool is_tolerance(const struct kp_ab_tolerance *tolerance)
+{
+	return isfinite(tolerance->relative) && tolerance->relative >= 0 &&
+	       isfinite(tolerance->scaled) && tolerance->scaled >= 0 && isfinite(tolerance->rms) &&
+	       tolerance->rms >= 0;
+}
+
+static bool check_shape(const struct kp_ab_plan *plan, const struct kp_ab_rule *rule)
+{
+	bool needed = rule->replace == KP_AB_REPLACE_MODULE;
+
+	for (int i = 0; i < 3; i++)
+		if (!is_code(plan, rule->grid[i], needed) || !is_code(plan, rule->block[i], needed))
+			return false;
+	return is_code(plan, rule->shared, false) && is_code(plan, rule->when, false);
+}
+
+static bool check_rule(const struct kp_ab_plan *plan, const struct kp_ab_rule *rule)
+{
+	bool file = rule->replace != KP_AB_REPLACE_BUILTIN;
+
+	return is_text(plan, rule->name, true) && rule->repeatable <= 1 &&
+	       rule->match <= KP_AB_MATCH_GEMM &&
+	       is_text(plan, rule->pattern, rule->match != KP_AB_MATCH_GEMM) &&
+	       rule->replace <= KP_AB_REPLACE_LIBRARY &&
+	       (file || rule->builtin < KP_AB_BUILTIN_COUNT) && is_text(plan, rule->file, file) &&
+	       is_text(plan, rule->symbol, file) && is_tolerance(&rule->tolerance) &&
+	       is_range(rule->first_size, rule->size_count, plan->header->sizes.count) &&
+	       check_shape(plan, rule) && check_tensors(plan, rule) && check_arguments(plan, rule);
+}
+
+uint64_t kp_ab_plan_sum(const void *bytes, size_t length)
+{
+	size_t from = offsetof(struct kp_ab_header, bytes);
+
+	return XXH3_64bits((const char *)bytes + from, length - from);
+}
+
+enum kp_status kp_ab_plan_check(const void *bytes, size_t length, struct kp_ab_plan *out)
+{
+	const struct kp_ab_header *header = bytes;
+
+	*out = (struct kp_ab_plan){.header = header};
+	if (length < sizeof(*header) || length > KP_AB_PLAN_BYTES_MOST || (uintptr_t)bytes % 8 ||
+	    header->magic != KP_AB_PLAN_MAGIC)
+		return KP_INVALID;
+	if (header->version != KP_AB_PLAN_VERSION)
+		return KP_UNSUPPORTED;
+	if (header->bytes != length || header->mode > KP_AB_MEASURE || header->again == 0 ||
+	    header->checksum != kp_ab_plan_sum(bytes, length))
+		return KP_INVALID;
+#define TABLE(member, type)                                                                        \
+	if (!is_table(header->member, sizeof(type), length))                                       \
+		return KP_INVALID;                                                                 \
+	out->member = (const type *)(const void *)((const char *)bytes + header->member.offset);
+	KP_AB_TABLES(TABLE)
+#undef TABLE
+	if (header->rules.count > KP_AB_RULES_MOST || header->texts.count == 0 ||
+	    out->texts[header->texts.count - 1] != '\0' ||
+	    !is_text(out, header->candidates, true) || !is_text(out, header->results, true))
+		return KP_INVALID;
+	for (uint32_t i = 0; i < header->rules.count; i++)
+		if (!check_rule(out, &out->rules[i]))
+			return KP_INVALID;
+	return KP_OK;
+}

@@ -1,0 +1,56 @@
+/*
+ * What an A/B run leaves in PID.ab: lines of JSON, each complete in itself, appended as things
+ * happen, so that a file that ends anywhere holds all that was before. Both sides know the names by
+ * these tables; docs/rules.md says what each means.
+ */
+#ifndef KP_TRACE_AB_RESULTS_H
+#define KP_TRACE_AB_RESULTS_H
+
+#define KP_AB_RESULTS_VERSION 1
+
+/* X(NAME, name): counts of a rule. A launch that is eligible is replaced or has one reason. */
+#define KP_AB_COUNTS(X)                                                                            \
+	X(SEEN, "seen")                                                                            \
+	X(ELIGIBLE, "eligible")                                                                    \
+	X(REPLACED, "replaced")                                                                    \
+	X(REPLACED_CAPTURED, "replaced_captured")                                                  \
+	X(SHADOWED, "shadowed")
+
+/* X(NAME, name, what it means): why a launch that was seen was not replaced. */
+#define KP_AB_REASONS(X)                                                                           \
+	X(CONDITIONS, "conditions", "the rule's conditions do not hold")                           \
+	X(UNREADABLE, "unreadable", "an expression of the rule cannot be evaluated")               \
+	X(UNSUPPORTED, "unsupported", "the replacement does not do this")                          \
+	X(POINTER_MODE, "pointer_mode", "alpha and beta are in device memory")                     \
+	X(NOT_LOADED, "not_loaded", "the replacement's code could not be loaded")                  \
+	X(ADDRESS, "address",                                                                      \
+	  "data that the rule declares is not in memory that the driver knows")                    \
+	X(UNVERIFIED, "unverified", "its results had not been compared with the original's yet")   \
+	X(SHADOW, "shadow", "the program saw the original, and the results were compared")         \
+	X(CAPTURED, "captured", "captured into a graph before its results had been compared")      \
+	X(WRONG, "wrong", "a result of the rule was wrong: it is rolled back")                     \
+	X(ORIGINAL_PHASE, "original_phase", "the originals' turn, for end-to-end times")           \
+	X(ORIGINAL_SAMPLE, "original_sample", "the original's turn, for its time")                 \
+	X(SHADOW_MODE, "shadow_mode", "nothing is replaced in shadow mode")                        \
+	X(NO_MEMORY, "no_memory", "there was no memory for the replacement")                       \
+	X(FAILED, "failed", "the replacement could not be launched")                               \
+	X(OFF, "off", "switched off")
+
+enum kp_ab_count {
+#define KP_AB_COUNT_ENUM(NAME, name) KP_AB_COUNT_##NAME,
+	KP_AB_COUNTS(KP_AB_COUNT_ENUM)
+#undef KP_AB_COUNT_ENUM
+		KP_AB_COUNT_COUNT
+};
+
+enum kp_ab_reason {
+#define KP_AB_REASON_ENUM(NAME, name, what) KP_AB_REASON_##NAME,
+	KP_AB_REASONS(KP_AB_REASON_ENUM)
+#undef KP_AB_REASON_ENUM
+		KP_AB_REASON_COUNT
+};
+
+/* Worst elements of a comparison that are written. */
+#define KP_AB_WORST 4
+
+#endif
