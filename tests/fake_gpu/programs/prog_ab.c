@@ -92,12 +92,12 @@ static void softmax(const uint32_t grid[3], void **arguments)
 		float most = -INFINITY, sum = 0;
 
 		for (int j = 0; j < columns; j++)
-			most = fmaxf(most, load(x, (size_t)(i * columns + j)));
+			most = fmaxf(most, load(x, (size_t)i * (size_t)columns + (size_t)j));
 		for (int j = 0; j < columns; j++)
-			sum += expf(load(x, (size_t)(i * columns + j)) - most);
+			sum += expf(load(x, (size_t)i * (size_t)columns + (size_t)j) - most);
 		for (int j = 0; j < columns; j++)
-			store(y, (size_t)(i * columns + j),
-			      expf(load(x, (size_t)(i * columns + j)) - most) / sum);
+			store(y, (size_t)i * (size_t)columns + (size_t)j,
+			      expf(load(x, (size_t)i * (size_t)columns + (size_t)j) - most) / sum);
 	}
 }
 
