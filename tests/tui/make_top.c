@@ -70,13 +70,10 @@ static void describe(struct kp_tally *tally, uint32_t device)
 	kp_tally_describe(tally, &info);
 }
 
-static const struct kp_board_image *make(unsigned process)
+static const struct kp_board_image *fill(struct kp_tally *tally, unsigned process)
 {
-	struct kp_tally *tally = kp_tally_create(BEGIN_S * SECOND);
 	struct kp_board_image *image;
 
-	if (!tally)
-		return NULL;
 	describe(tally, process);
 	for (uint64_t second = BEGIN_S; second < UNTIL_S; second++) {
 		uint64_t at_ns = second * SECOND;
@@ -96,10 +93,17 @@ static const struct kp_board_image *make(unsigned process)
 
 int main(int argc, char **argv)
 {
-	const struct kp_board_image *images[] = {make(0), make(1)};
+	struct kp_tally *tallies[2] = {kp_tally_create(BEGIN_S * SECOND),
+				       kp_tally_create(BEGIN_S * SECOND)};
+	const struct kp_board_image *images[2];
 	FILE *file = argc == 2 ? fopen(argv[1], "wb") : NULL;
+	bool failed = !file || !tallies[0] || !tallies[1];
 
-	if (!file || !images[0] || !images[1])
-		return 1;
-	return kp_board_file_write(file, images, 2) != KP_OK || fclose(file) != 0;
+	for (unsigned i = 0; i < 2 && !failed; i++)
+		images[i] = fill(tallies[i], i);
+	failed = failed || kp_board_file_write(file, images, 2) != KP_OK;
+	failed = (file && fclose(file) != 0) || failed;
+	kp_tally_destroy(tallies[0]);
+	kp_tally_destroy(tallies[1]);
+	return failed;
 }
