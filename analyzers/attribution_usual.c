@@ -1,23 +1,9 @@
 /* The edges that are usual among classes of short launches; see attribution_parts.h. */
-#include <stdlib.h>
-
 #include "analyzers/attribution_parts.h"
+#include "analyzers/batches.h"
 
 /* So many classes at least tell what is usual. */
 #define USUAL_CLASSES_MIN 3
-
-static int by_value(const void *left, const void *right)
-{
-	double a = *(const double *)left, b = *(const double *)right;
-
-	return (a > b) - (a < b);
-}
-
-static double median(double *values, size_t count)
-{
-	qsort(values, count, sizeof(*values), by_value);
-	return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
-}
 
 bool kp_edges_usual(const struct kp_class_times *times, const struct kp_window_edges *edges,
 		    const int *group_of, size_t edged, struct kp_window_edges *out)
@@ -33,6 +19,7 @@ bool kp_edges_usual(const struct kp_class_times *times, const struct kp_window_e
 	}
 	if (count < USUAL_CLASSES_MIN)
 		return false;
-	*out = (struct kp_window_edges){median(lags, count), median(leads, count)};
+	*out = (struct kp_window_edges){kp_batches_median(lags, count),
+					kp_batches_median(leads, count)};
 	return true;
 }
