@@ -118,34 +118,42 @@ static void note_phase(struct owner *owner, uint32_t name)
 		owner->phases[phase] = true;
 }
 
-/* Gives the kernel to one range. Kernels come in order of their start, but for a few. */
-static void give(struct owner *owner, struct kp_range_node *node, bool innermost)
+/* What kernels in a row, in order of their start, add to one range, which has them all. What comes
+ * later may begin earlier, seldom. */
+static void add_run(struct kp_build_ranges *ranges, struct kp_range_node *node, bool innermost,
+		    const struct kp_ranges_kernel *kernels, size_t count)
 {
-	const struct kp_ranges_kernel *kernel = owner->kernel;
-	uint64_t duration_ns = kernel->end_ns - kernel->start_ns;
+	uint64_t last_ns = node->last_ns, busy_ns = 0, sum_ns = 0;
 	struct kp_ranges_row *row;
 
-	owner->owned = true;
-	note_phase(owner, node->name);
 	if (node->row == KP_RANGE_NONE)
 		return;
-	row = &owner->ranges->rows[node->row];
-	row->kernels++;
-	row->kernel_ns = kp_add_saturating(row->kernel_ns, duration_ns);
-	row->own_kernels += innermost;
-	if (innermost)
-		row->own_kernel_ns = kp_add_saturating(row->own_kernel_ns, duration_ns);
-	if (!kernel->end_ns)
-		return;
-	if (!node->last_ns || kernel->start_ns < node->first_ns)
-		node->first_ns = kernel->start_ns;
-	if (kernel->end_ns > node->last_ns) {
-		uint64_t from_ns =
-			kernel->start_ns > node->last_ns ? kernel->start_ns : node->last_ns;
+	for (size_t i = 0; i < count; i++) {
+		uint64_t start_ns = kernels[i].start_ns, end_ns = kernels[i].end_ns;
+		uint64_t from_ns = start_ns > last_ns ? start_ns : last_ns;
 
-		node->busy_ns += kernel->end_ns - from_ns;
-		node->last_ns = kernel->end_ns;
+		sum_ns = kp_add_saturating(sum_ns, end_ns - start_ns);
+		busy_ns += end_ns > from_ns ? end_ns - from_ns : 0;
+		last_ns = end_ns > last_ns ? end_ns : last_ns;
 	}
+	/* One alone may have no times. */
+	if (kernels[0].end_ns && (!node->last_ns || kernels[0].start_ns < node->first_ns))
+		node->first_ns = kernels[0].start_ns;
+	node->last_ns = last_ns;
+	node->busy_ns += busy_ns;
+	row = &ranges->rows[node->row];
+	row->kernels += count;
+	row->kernel_ns = kp_add_saturating(row->kernel_ns, sum_ns);
+	row->own_kernels += innermost ? count : 0;
+	row->own_kernel_ns = kp_add_saturating(row->own_kernel_ns, innermost ? sum_ns : 0);
+}
+
+/* Gives the kernel to one range. */
+static void give(struct owner *owner, struct kp_range_node *node, bool innermost)
+{
+	owner->owned = true;
+	note_phase(owner, node->name);
+	add_run(owner->ranges, node, innermost, owner->kernel, 1);
 }
 
 static void give_up_to(struct owner *owner, struct kp_range_stack *stack, uint32_t at)
@@ -269,34 +277,6 @@ static void own_one(struct kp_builder *builder, const struct kp_process *process
 
 /* ---- kernels in a row ---- */
 
-/* What kernels in a row add to one range, which has them all. */
-static void give_run(struct kp_build_ranges *ranges, struct kp_range_node *node, bool innermost,
-		     const struct kp_ranges_kernel *kernels, size_t count)
-{
-	uint64_t last_ns = node->last_ns, busy_ns = 0, sum_ns = 0;
-	struct kp_ranges_row *row;
-
-	if (node->row == KP_RANGE_NONE)
-		return;
-	for (size_t i = 0; i < count; i++) {
-		uint64_t start_ns = kernels[i].start_ns, end_ns = kernels[i].end_ns;
-		uint64_t from_ns = start_ns > last_ns ? start_ns : last_ns;
-
-		sum_ns = kp_add_saturating(sum_ns, end_ns - start_ns);
-		busy_ns += end_ns > from_ns ? end_ns - from_ns : 0;
-		last_ns = end_ns > last_ns ? end_ns : last_ns;
-	}
-	if (!node->last_ns || kernels[0].start_ns < node->first_ns)
-		node->first_ns = kernels[0].start_ns;
-	node->last_ns = last_ns;
-	node->busy_ns += busy_ns;
-	row = &ranges->rows[node->row];
-	row->kernels += count;
-	row->kernel_ns = kp_add_saturating(row->kernel_ns, sum_ns);
-	row->own_kernels += innermost ? count : 0;
-	row->own_kernel_ns = kp_add_saturating(row->own_kernel_ns, innermost ? sum_ns : 0);
-}
-
 /* Whether ranges own by time, and all are of one thread and domain. */
 static bool is_simple(const struct kp_ranges_process *own)
 {
@@ -320,7 +300,7 @@ static size_t own_run(struct kp_build_ranges *ranges, const struct kp_process *p
 		sum_ns += kernels[run].end_ns - kernels[run].start_ns;
 	for (uint32_t node = at; node != KP_RANGE_NONE; node = stack->nodes[node].parent) {
 		note_phase(&owner, stack->nodes[node].name);
-		give_run(ranges, &stack->nodes[node], node == at, kernels, run);
+		add_run(ranges, &stack->nodes[node], node == at, kernels, run);
 	}
 	for (unsigned i = 0; i < KP_PHASE_COUNT; i++)
 		for (size_t k = 0; owner.phases[i] && k < run; k++)
