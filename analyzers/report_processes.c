@@ -4,17 +4,17 @@
 
 #include <stdlib.h>
 
-/* Then its GPUs are busy with it alone. */
-static bool is_only_process(const struct kp_builder *builder)
+bool kp_build_uses_timed(const struct kp_builder *builder)
 {
-	return kp_reader_process_count(builder->reader) == 1;
+	return builder->report->options.process_times &&
+	       kp_reader_process_count(builder->reader) > 1;
 }
 
 static uint64_t busy_ns_of(const struct kp_builder *builder, const struct kp_build_use *use)
 {
 	if (use->sweep)
 		return kp_sweep_busy_ns(use->sweep);
-	return builder->report->options.process_times && is_only_process(builder)
+	return builder->report->options.process_times
 		       ? kp_sweep_busy_ns(builder->gpus[use->gpu].sweep)
 		       : 0;
 }
@@ -36,9 +36,7 @@ static enum kp_status add_use(struct kp_builder *builder, uint32_t process, uint
 	*use = (struct kp_build_use){.process = process,
 				     .gpu = gpu,
 				     .info = kp_reader_process(builder->reader, process)};
-	if (!builder->report->options.process_times || is_only_process(builder))
-		return KP_OK;
-	return kp_sweep_create(NULL, &use->sweep);
+	return kp_build_uses_timed(builder) ? kp_sweep_create(NULL, &use->sweep) : KP_OK;
 }
 
 enum kp_status kp_build_use_of(struct kp_builder *builder, const struct kp_process *process,

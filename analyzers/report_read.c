@@ -37,10 +37,8 @@ static enum kp_status read_more(struct kp_builder *builder, const struct kp_proc
 
 static bool wants_more(const struct kp_builder *builder)
 {
-	const struct kp_report_options *options = &builder->report->options;
-
-	return builder->windows || builder->ranks || builder->counted || options->overview ||
-	       (options->process_times && kp_reader_process_count(builder->reader) > 1);
+	return builder->windows || builder->ranks || builder->counted ||
+	       builder->report->options.overview || kp_build_uses_timed(builder);
 }
 
 /* What all launches of a slice add to; rows, GPUs and the whole get it at the end: a slot is one
@@ -102,10 +100,11 @@ void kp_build_count_finish(struct kp_builder *builder)
 
 		for (size_t i = 0; reading->slots && i < configs; i++) {
 			const struct kp_build_slot *slot = &reading->slots[i];
-			struct kp_gpu_row *gpu = &builder->gpus[slot->gpu].row;
+			struct kp_gpu_row *gpu;
 
-			if (!slot->row_plus_one)
+			if (!slot->row_plus_one) /* there may be no GPU */
 				continue;
+			gpu = &builder->gpus[slot->gpu].row;
 			builder->rows[slot->row_plus_one - 1].calls += slot->calls;
 			builder->rows[slot->row_plus_one - 1].graph_calls += slot->graph_calls;
 			reading->kernel_ns = kp_add_saturating(reading->kernel_ns, slot->total_ns);

@@ -2,6 +2,7 @@
 #ifndef KP_ANALYZERS_REPORT_USES_H
 #define KP_ANALYZERS_REPORT_USES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "analyzers/report.h"
@@ -12,7 +13,7 @@ struct kp_builder;
 struct kp_build_use {
 	uint32_t process, gpu;
 	const struct kp_process *info; /* the process */
-	struct kp_sweep *sweep;        /* NULL: its busy time is not asked for */
+	struct kp_sweep *sweep;        /* NULL: none, see kp_build_uses_timed */
 };
 
 /* report_gpus.c: which timeline a device of a process belongs to. */
@@ -21,7 +22,10 @@ enum kp_status kp_build_gpu_of(struct kp_builder *builder, const struct kp_proce
 /* Numbers the starts of hosts: fills `boot` of all processes. */
 void kp_build_boots(struct kp_builder *builder);
 
-/* report_processes.c: the use of a GPU by a process; a row, when all is read and settled. */
+/* report_processes.c: whether uses need busy times of their own: they are asked for, and are not
+ * the GPUs', which one process has alone; the use of a GPU by a process; a row, when all is read
+ * and settled. */
+bool kp_build_uses_timed(const struct kp_builder *builder);
 enum kp_status kp_build_use_of(struct kp_builder *builder, const struct kp_process *process,
 			       uint32_t gpu, uint32_t *use);
 enum kp_status kp_build_uses_settle(struct kp_builder *builder, uint64_t watermark_ns);
