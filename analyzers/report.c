@@ -153,11 +153,6 @@ enum kp_status kp_build_read(struct kp_builder *builder, struct kp_relay *relay)
 	return status;
 }
 
-static enum kp_status find_sequences(void *context, const struct kp_event *event)
-{
-	return kp_build_sequences_take(context, event);
-}
-
 static enum kp_status read_all(struct kp_builder *builder)
 {
 	struct kp_relay relay = {
@@ -172,7 +167,7 @@ static enum kp_status read_all(struct kp_builder *builder)
 	if (!builder->host)
 		relay.takers[relay.taker_count++] = kp_build_tie;
 	if (builder->finder)
-		relay.takers[relay.taker_count++] = find_sequences;
+		relay.takers[relay.taker_count++] = kp_build_sequences_take;
 	status = kp_build_read(builder, &relay);
 	if (status != KP_OK)
 		return status;

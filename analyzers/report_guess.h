@@ -7,8 +7,7 @@
  * out while it reads the whole, and then compares: where the guess was wrong, what depends on it is
  * read again. So reports are equal whatever was guessed, but for one thing: of several kernels that
  * are as good a beginning of iterations (KP_REPETITION_AS_GOOD) the guessed one is taken. All
- * numbers are given in order of
- * appearance: those of the beginning are those of the whole.
+ * numbers are given in order of appearance: those of the beginning are those of the whole.
  */
 #ifndef KP_ANALYZERS_REPORT_GUESS_H
 #define KP_ANALYZERS_REPORT_GUESS_H

@@ -25,11 +25,12 @@ void kp_build_labels_fini(struct kp_builder *builder);
 
 /*
  * report_sequences.c: labels by the order of launches. Without a guess it reads the whole trace, if
- * there can be any; else a batch of it is to be given while all is read, and then the guess to be
+ * there can be any. With one it takes them from there, and where there is a finder then, that has
+ * to take each batch while all is read (the builder is its context); at the end the guess is
  * compared with what was found, which takes its place. *wrong: it was another.
  */
 enum kp_status kp_build_sequences(struct kp_builder *builder);
-enum kp_status kp_build_sequences_take(struct kp_builder *builder, const struct kp_event *event);
+enum kp_status kp_build_sequences_take(void *context, const struct kp_event *event);
 enum kp_status kp_build_sequences_check(struct kp_builder *builder, struct kp_guess *guess,
 					bool *wrong);
 void kp_build_sequences_end(struct kp_builder *builder);

@@ -3,13 +3,13 @@
  * with a softmax between them; see «sequences» in operators.yaml. Private to report*.c.
  *
  * Soundness. The whole trace is looked at, before the ranking or, where its beginning has told what
- * to expect, along with it; and each stream is followed on its own.
- * A run of launches counts only if it holds all steps in order, if everything between them is of
- * the kinds that the sequence allows, and if launches are in order in time: with graphs, whose
- * branches may share a stream's number, none may begin before the one before it ended. What is
- * labelled is a launch configuration (name, grid, block, stream), and only if at least IN_PCT of
- * its launches are part of such runs and at least half of these are followed by what the sequence
- * asks for. All else stays with what its name says: a doubt costs a label, never makes one.
+ * to expect, along with it; and each stream is followed on its own. A run of launches counts only
+ * if it holds all steps in order, if everything between them is of the kinds that the sequence
+ * allows, and if launches are in order in time: with graphs, whose branches may share a stream's
+ * number, none may begin before the one before it ended. What is labelled is a launch configuration
+ * (name, grid, block, stream), and only if at least IN_PCT of its launches are part of such runs
+ * and at least half of these are followed by what the sequence asks for. All else stays with what
+ * its name says: a doubt costs a label, never makes one.
  *
  * Memory is bounded: a few counters a configuration and a short list a stream.
  */
@@ -302,21 +302,17 @@ static enum kp_status follow(struct kp_build_finder *finder, const struct kp_pro
 	return KP_OK;
 }
 
-enum kp_status kp_build_sequences_take(struct kp_builder *builder, const struct kp_event *event)
+enum kp_status kp_build_sequences_take(void *context, const struct kp_event *event)
 {
+	const struct kp_builder *builder = context;
 	struct kp_build_finder *finder = builder->finder;
 	enum kp_status status = KP_OK;
 
-	if (!finder || event->kind != KP_EVENT_LAUNCHES || !finder->tallies[event->process->index])
+	if (event->kind != KP_EVENT_LAUNCHES || !finder->tallies[event->process->index])
 		return KP_OK;
 	for (size_t i = 0; status == KP_OK && i < event->count; i++)
 		status = follow(finder, event->process, &event->launches[i]);
 	return status;
-}
-
-static enum kp_status take(void *context, const struct kp_event *event)
-{
-	return kp_build_sequences_take(context, event);
 }
 
 /* ---- results ---- */
@@ -390,7 +386,8 @@ static enum kp_status apply_guess(struct kp_builder *builder)
 
 static enum kp_status read_all(struct kp_builder *builder)
 {
-	struct kp_relay relay = {.context = builder, .takers = {take}, .taker_count = 1};
+	struct kp_relay relay = {
+		.context = builder, .takers = {kp_build_sequences_take}, .taker_count = 1};
 	size_t processes = kp_reader_process_count(builder->reader);
 	enum kp_status status;
 

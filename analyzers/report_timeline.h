@@ -6,9 +6,9 @@
 #include "analyzers/report_build.h"
 
 /* Before reading; the timeline alone of the first batches, and what repeats in it; after the last
- * batch; a record and its call; all
- * of it, when the totals stand; into the report, when the ranking stands; what others ran between
- * the kernels of a process; exclusive times. Errors: KP_NO_MEMORY, the reader's. */
+ * batch; a record and its call; all of it, when the totals stand; into the report, when the ranking
+ * stands; what others ran between the kernels of a process; exclusive times. Errors: KP_NO_MEMORY,
+ * the reader's. */
 enum kp_status kp_build_timeline_begin(struct kp_builder *builder);
 enum kp_status kp_build_timeline_guess(struct kp_builder *builder);
 enum kp_status kp_build_timeline_flush(struct kp_builder *builder);

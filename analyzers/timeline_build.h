@@ -114,8 +114,8 @@ enum kp_status kp_line_find(struct kp_builder *builder);
 enum kp_status kp_line_again(struct kp_builder *builder);
 
 /* report_iterate.c: makes a use ready for its iterations, or not; a kernel of it, once the gap
- * before it is settled (NULL: none) and before it is run; where iterations of
- * a use that are ranges begin and end, up to an instant. */
+ * before it is settled (NULL: none) and before it is run; where iterations of a use that are ranges
+ * begin and end, up to an instant. */
 enum kp_status kp_line_watch(struct kp_build_timeline *line, struct kp_line_use *use,
 			     uint32_t period);
 void kp_line_unwatch(struct kp_line_use *use);
