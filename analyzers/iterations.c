@@ -177,7 +177,6 @@ enum kp_status kp_iterations_end(struct kp_iterations *iterations,
 	if (!iterations->open)
 		return KP_OK;
 	iterations->open = false;
-	iterations->kernels_taken.count = 0;
 	if (!is_regular(iterations, iteration.kernels)) {
 		iterations->irregular++;
 		return KP_OK;
