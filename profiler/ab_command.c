@@ -3,11 +3,10 @@
 #include <stdint.h>
 
 #include "profiler/commands.h"
+#include "profiler/print_ab.h"
 #include "trace/ab_plan.h"
 
 #define AT(member) offsetof(struct kp_settings, member)
-
-static const char *const modes[] = {"shadow", "swap", "measure", NULL}; /* enum kp_ab_mode */
 
 // clang-format off
 static const struct kp_option rule_options[] = {
@@ -21,7 +20,7 @@ static const struct kp_option rule_options[] = {
 	{0},
 };
 static const struct kp_option way_options[] = {
-	{.name = "mode", .type = KP_OPTION_CHOICE, .offset = AT(ab_mode), .choices = modes,
+	{.name = "mode", .type = KP_OPTION_CHOICE, .offset = AT(ab_mode), .choices = kp_ab_mode_names,
 	 .help = "What happens to launches that a rule fits. shadow: the program sees the original "
 		 "always, and the replacement's results are compared with its. swap: the program "
 		 "sees the replacement once its results were right. measure (the default): the "

@@ -16,9 +16,9 @@
 #include "profiler/library.h"
 #include "profiler/output.h"
 #include "profiler/print_ab.h"
+#include "profiler/rules.h"
 #include "profiler/say.h"
 
-#define RULES_BYTES_MOST ((size_t)1 << 20)
 #define CANDIDATES "libkprof_candidates.so"
 #define NOT_RECORDED_S 1e9
 
@@ -33,27 +33,6 @@ struct ab {
 };
 
 /* ---- rules ---- */
-
-static char *read_file(const char *path, size_t *length)
-{
-	char *text = malloc(RULES_BYTES_MOST + 1);
-	FILE *file = text ? fopen(path, "rbe") : NULL;
-	bool done = false;
-
-	if (file) {
-		*length = fread(text, 1, RULES_BYTES_MOST + 1, file);
-		done = !ferror(file) && *length <= RULES_BYTES_MOST;
-		fclose(file);
-	}
-	if (done)
-		return text;
-	if (file)
-		kp_fail("--rules %s: longer than %zu bytes, or no text", path, RULES_BYTES_MOST);
-	else
-		kp_fail("--rules %s: %s", path, text ? strerror(errno) : "out of memory");
-	free(text);
-	return NULL;
-}
 
 /* The folder that holds a file, absolute: programs change theirs. */
 static bool find_folder(const char *path, char out[PATH_MAX])
@@ -72,7 +51,7 @@ static bool add_file(struct kp_ab_rules *rules, const char *path)
 	struct kp_rules_error error = {0};
 	char folder[PATH_MAX];
 	size_t length = 0;
-	char *text = read_file(path, &length);
+	char *text = kp_rules_read("rules", path, &length);
 	enum kp_status status;
 
 	if (!text)

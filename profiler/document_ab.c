@@ -16,8 +16,6 @@ static const char *const reasons[] = {
 #undef NAME_OF
 };
 
-static const char *const modes[] = {"shadow", "swap", "measure"};
-
 static void emit_worst(struct kp_emit *emit, const struct kp_ab_accuracy *accuracy)
 {
 	kp_emit_list_begin(emit, "worst");
@@ -134,7 +132,7 @@ enum kp_status kp_ab_print_document(FILE *file, const struct kp_ab_report *view,
 
 	if (status != KP_OK)
 		return status;
-	kp_emit_string(emit, "mode", modes[view->mode]);
+	kp_emit_string(emit, "mode", kp_ab_mode_names[view->mode]);
 	kp_emit_count(emit, "processes", view->results->processes);
 	kp_emit_count(emit, "lines_bad", view->results->lines_bad);
 	kp_emit_list_begin(emit, "rules");

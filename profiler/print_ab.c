@@ -11,7 +11,7 @@ static const char *const reasons[] = {
 #undef WHAT
 };
 
-static const char *const modes[] = {"shadow", "swap", "measure"};
+const char *const kp_ab_mode_names[] = {"shadow", "swap", "measure", NULL};
 
 uint64_t kp_ab_replaced(const struct kp_ab_rule_result *result)
 {
@@ -129,7 +129,7 @@ void kp_ab_print_text(FILE *file, const struct kp_ab_report *view)
 {
 	size_t idle = 0;
 
-	fprintf(file, "A/B, %s: %" PRIu64 " process%s\n", modes[view->mode],
+	fprintf(file, "A/B, %s: %" PRIu64 " process%s\n", kp_ab_mode_names[view->mode],
 		view->results->processes, view->results->processes == 1 ? "" : "es");
 	for (size_t i = 0; i < kp_ab_rules_count(view->rules); i++) {
 		if (view->results->rules[i].counts[KP_AB_COUNT_SEEN])

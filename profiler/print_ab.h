@@ -15,6 +15,9 @@ struct kp_ab_report {
 	enum kp_ab_mode mode;
 };
 
+/* By enum kp_ab_mode, ended by NULL. */
+extern const char *const kp_ab_mode_names[];
+
 /* All of the originals that the program did not see. */
 uint64_t kp_ab_replaced(const struct kp_ab_rule_result *result);
 

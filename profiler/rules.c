@@ -1,4 +1,4 @@
-/* Reading the file of --operators; see rules.h. */
+/* Reading files of rules; see rules.h. */
 #include "profiler/rules.h"
 
 #include <errno.h>
@@ -11,8 +11,7 @@
 /* Rules are written by hand: what is longer is something else. */
 #define FILE_MAX_BYTES ((size_t)1 << 20)
 
-/* The file's bytes; free them. NULL after saying why. */
-static char *read_file(const char *path, size_t *length)
+char *kp_rules_read(const char *option, const char *path, size_t *length)
 {
 	char *text = malloc(FILE_MAX_BYTES + 1);
 	FILE *file = text ? fopen(path, "rbe") : NULL;
@@ -28,9 +27,9 @@ static char *read_file(const char *path, size_t *length)
 	if (done && *length <= FILE_MAX_BYTES)
 		return text;
 	if (done)
-		kp_fail("--operators %s: longer than %zu bytes", path, FILE_MAX_BYTES);
+		kp_fail("--%s %s: longer than %zu bytes", option, path, FILE_MAX_BYTES);
 	else
-		kp_fail("--operators %s: %s", path, strerror(error));
+		kp_fail("--%s %s: %s", option, path, strerror(error));
 	free(text);
 	return NULL;
 }
@@ -39,7 +38,7 @@ static bool add(struct kp_operators *operators, const char *path)
 {
 	struct kp_rules_error error;
 	size_t length = 0;
-	char *text = read_file(path, &length);
+	char *text = kp_rules_read("operators", path, &length);
 	enum kp_status status;
 
 	if (!text)

@@ -1,4 +1,4 @@
-/* The user's rules of --operators; says what is wrong with them, with file and line. */
+/* The user's rules; says what is wrong with them, with file and line. */
 #ifndef KP_PROFILER_RULES_H
 #define KP_PROFILER_RULES_H
 
@@ -7,6 +7,8 @@
 #include "analyzers/operators.h"
 #include "profiler/settings.h"
 
+/* The bytes of a file that an option named: free them. NULL after saying why. */
+char *kp_rules_read(const char *option, const char *path, size_t *length);
 /*
  * The built-in rules with those of --operators on top; *out is NULL without that option. False
  * where they cannot be had. kp_operators_destroy frees them.
