@@ -20,7 +20,8 @@ static const struct kp_option rule_options[] = {
 	{0},
 };
 static const struct kp_option way_options[] = {
-	{.name = "mode", .type = KP_OPTION_CHOICE, .offset = AT(ab_mode), .choices = kp_ab_mode_names,
+	{.name = "mode", .type = KP_OPTION_CHOICE, .offset = AT(ab_mode),
+	 .choices = kp_ab_mode_names,
 	 .help = "What happens to launches that a rule fits. shadow: the program sees the original "
 		 "always, and the replacement's results are compared with its. swap: the program "
 		 "sees the replacement once its results were right. measure (the default): the "
