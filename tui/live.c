@@ -20,7 +20,8 @@ enum kp_status kp_live_init(struct kp_tui *tui)
 	if (!tui->top)
 		return KP_NO_MEMORY;
 	tui->page = KP_PAGE_LIVE_KERNELS;
-	return kp_top_init(tui->top, tui->source.live);
+	kp_top_init(tui->top, tui->source.live);
+	return KP_OK;
 }
 
 void kp_live_fini(struct kp_tui *tui)
@@ -81,9 +82,8 @@ static void describe_choice(const struct kp_top *top, char *out, size_t size)
 	size_t used = 0;
 
 	out[0] = '\0';
-	if (choice->process != KP_TOP_ALL && choice->process < top->view.process_count)
-		used = (size_t)snprintf(out, size, "  process %u",
-					top->view.processes[choice->process].pid);
+	if (choice->pid)
+		used = (size_t)snprintf(out, size, "  process %u", choice->pid);
 	if (choice->device != KP_BOARD_NO_DEVICE && used < size)
 		snprintf(out + used, size - used, "  GPU %u", choice->device);
 }

@@ -15,9 +15,9 @@
 #include "analyzers/report.h"
 #include "tui/roles.h"
 
-/* What is explored. All borrowed, until the explorer has ended. */
 struct kp_top_source;
 
+/* What is explored. All borrowed, until the explorer has ended. */
 struct kp_tui_source {
 	const struct kp_top_source *live; /* a running program; NULL: a trace, the rest of this */
 	const char *const *paths;         /* files that are one trace */
