@@ -8,8 +8,6 @@
 
 #include "profiler/say.h"
 
-#define SIZE_MOST 1000U
-
 /* Whether only ASCII can be shown. Numbers keep the C locale's point. */
 static bool is_ascii(int charset)
 {
@@ -19,22 +17,6 @@ static bool is_ascii(int charset)
 	if (charset == KP_CHARSET_UTF8 && !utf8)
 		setlocale(LC_CTYPE, "C.UTF-8");
 	return charset == KP_CHARSET_ASCII || (charset == KP_CHARSET_AUTO && !utf8);
-}
-
-static bool read_size(const char *text, struct kp_tui_settings *out)
-{
-	char *end;
-	unsigned long columns = strtoul(text, &end, 10), rows;
-
-	if (end == text || *end != 'x')
-		return false;
-	text = end + 1;
-	rows = strtoul(text, &end, 10);
-	if (end == text || *end || !columns || !rows || columns > SIZE_MOST || rows > SIZE_MOST)
-		return false;
-	out->columns = columns;
-	out->rows = rows;
-	return true;
 }
 
 bool kp_tui_screen_settings(const struct kp_settings *settings, struct kp_tui_settings *out)
@@ -49,7 +31,8 @@ bool kp_tui_screen_settings(const struct kp_settings *settings, struct kp_tui_se
 	};
 	if (no_color && *no_color && settings->color != KP_COLOR_ALWAYS)
 		out->theme = KP_THEME_MONO;
-	if (read_size(settings->tui.size ? settings->tui.size : "80x24", out))
+	if (kp_tui_read_size(settings->tui.size ? settings->tui.size : "80x24", &out->columns,
+			     &out->rows))
 		return true;
 	kp_fail("--size is WIDTHxHEIGHT, such as 132x40; not «%s»", settings->tui.size);
 	return false;

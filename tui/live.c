@@ -137,14 +137,7 @@ size_t kp_live_sparkline(const double *numbers, size_t count, size_t columns, do
 		for (size_t k = from; k < until; k++)
 			sum += numbers[k];
 		double part = most > 0 && until > from ? sum / (double)(until - from) / most : 0;
-		uint32_t level = kp_canvas_level(part);
-		if (level < 0x80) {
-			out[used++] = (char)level;
-		} else {
-			out[used++] = (char)(0xE0 | level >> 12);
-			out[used++] = (char)(0x80 | (level >> 6 & 0x3F));
-			out[used++] = (char)(0x80 | (level & 0x3F));
-		}
+		used += kp_canvas_put_level(out + used, part);
 	}
 	out[used] = '\0';
 	return used;
@@ -213,13 +206,10 @@ struct kp_area kp_live_draw_head(struct kp_tui *tui, struct kp_area area)
 
 static enum kp_status print_frame(struct kp_tui *tui)
 {
-	const struct kp_canvas_style style = {.ascii = tui->settings.ascii,
-					      .colors = tui->settings.colors,
-					      .theme = tui->settings.theme};
 	enum kp_status status = kp_tui_draw(tui);
 
 	if (status == KP_OK)
-		kp_canvas_print(tui->printed, &tui->canvas, &style);
+		kp_tui_print(tui);
 	fflush(tui->printed);
 	return status;
 }
