@@ -7,7 +7,6 @@
 #include "analyzers/operators.h"
 #include "profiler/commands.h"
 #include "profiler/control_client.h"
-#include "profiler/output.h"
 #include "profiler/rules.h"
 #include "profiler/say.h"
 #include "profiler/top_program.h"
@@ -27,9 +26,12 @@ struct top {
 	char words[64];
 };
 
-static bool prints_screens(const struct kp_settings *settings)
+/* The script that prints screens; NULL: the terminal is wanted. */
+static const char *script_of(const struct kp_settings *settings)
 {
-	return settings->tui.keys || settings->live.frames != KP_TOP_NO_FRAMES;
+	if (!settings->tui.keys && settings->live.frames != KP_TOP_NO_FRAMES)
+		return "";
+	return settings->tui.keys;
 }
 
 /* ---- what the screen asks for ---- */
@@ -102,29 +104,6 @@ static enum kp_status save(void *context, FILE *file)
 
 /* ---- the screen ---- */
 
-static enum kp_status show(struct top *top, const struct kp_tui_settings *screen,
-			   const struct kp_tui_source *source,
-			   char complaint[KP_TUI_COMPLAINT_BYTES])
-{
-	const char *keys = top->settings->tui.keys;
-	struct kp_output output;
-
-	if (!prints_screens(top->settings)) {
-#ifdef KPROF_NCURSES
-		return kp_tui_terminal(source, screen, complaint);
-#else
-		snprintf(complaint, KP_TUI_COMPLAINT_BYTES,
-			 "this kprof was built without ncurses; --frames prints screens");
-		return KP_UNSUPPORTED;
-#endif
-	}
-	if (!kp_output_open(&output, NULL))
-		return KP_IO;
-	enum kp_status status =
-		kp_tui_script(source, screen, keys ? keys : "", output.file, complaint);
-	return kp_output_close(&output) ? status : KP_IO;
-}
-
 static int watch_on_screen(struct top *top, struct kp_tui_settings *screen)
 {
 	char complaint[KP_TUI_COMPLAINT_BYTES] = "";
@@ -147,7 +126,8 @@ static int watch_on_screen(struct top *top, struct kp_tui_settings *screen)
 	live.operators = operators;
 	screen->framed = top->settings->live.frames != KP_TOP_NO_FRAMES;
 	screen->frames = (size_t)top->settings->live.frames;
-	enum kp_status status = show(top, screen, &source, complaint);
+	enum kp_status status = kp_tui_screen_show(&source, screen, script_of(top->settings),
+						   "--frames prints screens", complaint);
 	kp_top_watch_close(&top->watch);
 	kp_operators_destroy(operators);
 	if (complaint[0])
@@ -176,8 +156,8 @@ static int watch_program(struct top *top, struct kp_tui_settings *screen)
 
 	if (!kp_top_watch_open(&top->watch))
 		return kp_fail("no memory to share: %s", strerror(errno));
-	status =
-		kp_top_program_prepare(&top->program, top->settings, prints_screens(top->settings));
+	status = kp_top_program_prepare(&top->program, top->settings,
+					script_of(top->settings) != NULL);
 	if (status)
 		return status;
 	top->runs = true;
@@ -186,8 +166,8 @@ static int watch_program(struct top *top, struct kp_tui_settings *screen)
 	return ended ? ended : status;
 }
 
-/* Whether a word names a file that was saved: then it is loaded. */
-static bool load(struct top *top)
+/* Whether a word names a file that was saved: then *status is what came of loading it. */
+static bool load(struct top *top, enum kp_status *status)
 {
 	const char *path = top->settings->operands[0];
 	struct stat about;
@@ -195,13 +175,26 @@ static bool load(struct top *top)
 	if (top->settings->operand_count != 1 || stat(path, &about) != 0 ||
 	    !S_ISREG(about.st_mode) || about.st_mode & 0111)
 		return false;
-	return kp_top_watch_load(&top->watch, path) != KP_INVALID;
+	*status = kp_top_watch_load(&top->watch, path);
+	return *status != KP_INVALID;
+}
+
+static int show_file(struct top *top, struct kp_tui_settings *screen, enum kp_status loaded)
+{
+	const char *path = top->settings->operands[0];
+
+	if (loaded == KP_IO)
+		return kp_fail("cannot read %s: %s", path, strerror(errno));
+	if (loaded == KP_CORRUPT)
+		return kp_fail("%s is damaged", path);
+	return loaded == KP_OK ? watch_on_screen(top, screen) : kp_fail("out of memory");
 }
 
 int kp_cmd_top(const struct kp_settings *settings)
 {
 	static struct top top;
 	struct kp_tui_settings screen;
+	enum kp_status loaded;
 	int status;
 
 	top = (struct top){.settings = settings, .watch = {.fd = -1}};
@@ -214,9 +207,8 @@ int kp_cmd_top(const struct kp_settings *settings)
 			       top.pid);
 	if (is_pid)
 		status = watch_process(&top, &screen);
-	else if (load(&top))
-		status = top.watch.count ? watch_on_screen(&top, &screen)
-					 : kp_fail("%s is damaged", settings->operands[0]);
+	else if (load(&top, &loaded))
+		status = show_file(&top, &screen, loaded);
 	else
 		status = watch_program(&top, &screen);
 	kp_top_watch_fini(&top.watch);

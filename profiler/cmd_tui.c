@@ -3,7 +3,6 @@
 #include "profiler/commands.h"
 #include "profiler/document.h"
 #include "profiler/open.h"
-#include "profiler/output.h"
 #include "profiler/print.h"
 #include "profiler/rules.h"
 #include "profiler/say.h"
@@ -17,28 +16,6 @@ static enum kp_status write_document(FILE *file, const struct kp_report *report,
 	if (format != KP_FORMAT_YAML && format != KP_FORMAT_JSON)
 		return KP_UNSUPPORTED;
 	return kp_document_report(file, report, (enum kp_format)format);
-}
-
-static enum kp_status explore(const struct kp_tui_source *source,
-			      const struct kp_tui_settings *screen, const char *keys,
-			      char complaint[KP_TUI_COMPLAINT_BYTES])
-{
-	struct kp_output output;
-
-	if (!keys) {
-#ifdef KPROF_NCURSES
-		return kp_tui_terminal(source, screen, complaint);
-#else
-		snprintf(complaint, KP_TUI_COMPLAINT_BYTES,
-			 "this kprof was built without ncurses; --keys prints screens, kprof "
-			 "report prints text");
-		return KP_UNSUPPORTED;
-#endif
-	}
-	if (!kp_output_open(&output, NULL))
-		return KP_IO;
-	enum kp_status status = kp_tui_script(source, screen, keys, output.file, complaint);
-	return kp_output_close(&output) ? status : KP_IO;
 }
 
 /* Explores open traces with the user's rules and what is known of GPUs. */
@@ -65,7 +42,9 @@ static enum kp_status run(const struct kp_settings *settings, const struct kp_tu
 	/* Without a cache, or with a broken one, datasheets stand in for it. */
 	if (kp_ceilings_load(NULL, &cache) == KP_OK)
 		source.options.ceilings = &finder;
-	enum kp_status status = explore(&source, screen, settings->tui.keys, complaint);
+	enum kp_status status =
+		kp_tui_screen_show(&source, screen, settings->tui.keys,
+				   "--keys prints screens, kprof report prints text", complaint);
 	kp_ceilings_cache_fini(&cache);
 	kp_operators_destroy(operators);
 	if (complaint[0])

@@ -3,11 +3,10 @@
 #include <stdint.h>
 
 #include "profiler/commands.h"
-#include "tui/roles.h"
+#include "profiler/tui_screen.h"
 
 #define AT(member) offsetof(struct kp_settings, member)
 
-static const char *const charsets[] = {"auto", "utf-8", "ascii", NULL};
 static const char *const colors[] = {"auto", "always", "never", NULL};
 static const char *const switches[] = {"on", "off", NULL};
 
@@ -43,19 +42,6 @@ static const struct kp_option unit_options[] = {
 	 .help = "Label kernels by the rules in FILE first; see docs/operators.md."},
 	{0},
 };
-static const struct kp_option screen_options[] = {
-	{.name = "theme", .type = KP_OPTION_CHOICE, .offset = AT(tui.theme),
-	 .choices = kp_theme_names,
-	 .help = "Colours for a dark background (the default) or a light one, or none; as for "
-		 "kprof tui."},
-	{.name = "charset", .type = KP_OPTION_CHOICE, .offset = AT(tui.charset),
-	 .choices = charsets,
-	 .help = "Characters to draw with: those of UTF-8 where the locale has them (the default), "
-		 "or either in any case."},
-	{.name = "no-mouse", .type = KP_OPTION_FLAG, .offset = AT(tui.no_mouse),
-	 .help = "Leave the mouse to the terminal, so that it selects text."},
-	{0},
-};
 static const struct kp_option script_options[] = {
 	{.name = "frames", .type = KP_OPTION_COUNT, .offset = AT(live.frames), .argument = "N",
 	 .help = "Print N screens to the standard output, one a second, without a terminal; 0: "
@@ -74,7 +60,6 @@ static const struct kp_option script_options[] = {
 };
 static const struct kp_option_group program_group = {"The program", program_options};
 static const struct kp_option_group unit_group = {"What is counted", unit_options};
-static const struct kp_option_group screen_group = {"Screen", screen_options};
 static const struct kp_option_group script_group = {"Without a terminal", script_options};
 
 static const char *const description[] = {
@@ -138,7 +123,8 @@ const struct kp_command kp_top_command = {
 	.environment = environment, .keys = keys, .takes_command = true, .least = 1,
 	.most = SIZE_MAX,
 	.groups = (const struct kp_option_group *const[]){&program_group, &unit_group,
-							  &screen_group, &script_group, NULL},
+							  &kp_tui_screen_group, &script_group,
+							  NULL},
 	.run = kp_cmd_top,
 };
 // clang-format on

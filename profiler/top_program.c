@@ -72,6 +72,11 @@ int kp_top_program_prepare(struct kp_top_program *program, const struct kp_setti
 		return program->target.state == KP_TARGET_NOT_FOUND ? KP_EXIT_NOT_FOUND
 								    : KP_EXIT_NOT_EXECUTABLE;
 	}
+	/* They are numbered from the program's first launch on, and w begins in the midst. */
+	struct kp_settings recorded = *settings;
+	recorded.calls = KP_SWITCH_OFF;
+	if (!kp_window_options_export(&recorded) || !kp_counter_options_export(settings))
+		return kp_fail("out of memory");
 	if (!kp_library_find(program->library))
 		return kp_fail(
 			"libkprof_inject.so was not found; kprof doctor says what is missing");
@@ -95,16 +100,11 @@ bool kp_top_program_begin(struct kp_top_program *program, const char *room)
 		.clocks = program->settings->clocks == KP_SWITCH_ON,
 	};
 
-	struct kp_settings recorded = *program->settings;
-
-	/* They are numbered from the program's first launch on, and w begins in the midst. */
-	recorded.calls = KP_SWITCH_OFF;
 	program->begun = true;
-	if (!kp_window_options_export(&recorded) || !kp_counter_options_export(program->settings))
-		return false;
-	return kp_launch_begin(&program->launch, program->settings->operands, &program->target,
-			       &environment) == KP_OK &&
-	       !program->launch.launched.exec_error;
+	if (kp_launch_begin(&program->launch, program->settings->operands, &program->target,
+			    &environment) != KP_OK)
+		program->error = errno;
+	return !program->error && !program->launch.launched.exec_error;
 }
 
 bool kp_top_program_has_ended(struct kp_top_program *program)
@@ -148,8 +148,11 @@ static int status_of(const struct kp_top_program *program)
 
 	if (!program->begun)
 		return KP_EXIT_FAILURE;
+	if (program->error)
+		return kp_fail("cannot start %s: %s", program->settings->operands[0],
+			       strerror(program->error));
 	if (!launched->exec_error)
-		return launched->pid > 0 ? launched->exit_status : KP_EXIT_FAILURE;
+		return launched->exit_status;
 	kp_say("%s: %s", program->settings->operands[0], strerror(launched->exec_error));
 	return missing ? KP_EXIT_NOT_FOUND : KP_EXIT_NOT_EXECUTABLE;
 }
@@ -171,6 +174,7 @@ static void settle(struct kp_top_program *program)
 int kp_top_program_finish(struct kp_top_program *program)
 {
 	const struct timespec step = {.tv_nsec = STEP_NS};
+	int status;
 
 	if (program->begun) {
 		skip_old_output(program);
@@ -180,13 +184,13 @@ int kp_top_program_finish(struct kp_top_program *program)
 		}
 		show_log(program);
 		kp_launch_end(&program->launch);
-		if (!program->launch.launched.exec_error)
+		if (!program->error && !program->launch.launched.exec_error)
 			settle(program);
 	}
-	program->status = status_of(program);
+	status = status_of(program);
 	kp_recording_close(&program->recording, program->recorded);
 	close(program->log);
 	if (program->launch.streams[0] >= 0)
 		close(program->launch.streams[0]);
-	return program->status;
+	return status;
 }

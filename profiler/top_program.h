@@ -16,10 +16,10 @@ struct kp_top_program {
 	struct kp_recording recording;
 	struct kp_launching launch;
 	bool begun, recorded; /* recorded: the trace is to be kept */
-	int log;              /* where its output goes; -1: where kprof's does */
+	int error;            /* errno of a process that could not be made; 0: it was */
+	int log;              /* where its output goes, unless to kprof's */
 	bool log_is_shown;    /* afterwards */
 	off_t shown;          /* of the log */
-	int status;           /* kprof's exit status so far */
 };
 
 /* All that can fail before it starts: 0, or the exit status after saying why. `screens`: those are

@@ -3,28 +3,13 @@
 #include <stdint.h>
 
 #include "profiler/commands.h"
-#include "tui/roles.h"
+#include "profiler/tui_screen.h"
 
 #define AT(member) offsetof(struct kp_settings, member)
 
-static const char *const charsets[] = {"auto", "utf-8", "ascii", NULL};
 static const char *const colors[] = {"auto", "always", "never", NULL};
 
 // clang-format off
-static const struct kp_option screen_options[] = {
-	{.name = "theme", .type = KP_OPTION_CHOICE, .offset = AT(tui.theme),
-	 .choices = kp_theme_names,
-	 .help = "Colours for a dark background (the default) or a light one, or none. Colours say "
-		 "nothing that marks and words do not say, too; NO_COLOR in the environment "
-		 "switches them off."},
-	{.name = "charset", .type = KP_OPTION_CHOICE, .offset = AT(tui.charset),
-	 .choices = charsets,
-	 .help = "Characters to draw with: those of UTF-8 where the locale has them (the default), "
-		 "or either in any case."},
-	{.name = "no-mouse", .type = KP_OPTION_FLAG, .offset = AT(tui.no_mouse),
-	 .help = "Leave the mouse to the terminal, so that it selects text."},
-	{0},
-};
 static const struct kp_option script_options[] = {
 	{.name = "keys", .type = KP_OPTION_TEXT, .offset = AT(tui.keys), .argument = "KEYS",
 	 .empty = true,
@@ -50,7 +35,6 @@ static const struct kp_option analysis_options[] = {
 	 .help = "Print this help and exit."},
 	{0},
 };
-static const struct kp_option_group screen_group = {"Screen", screen_options};
 static const struct kp_option_group script_group = {"Without a terminal", script_options};
 static const struct kp_option_group analysis_group = {"Analysis", analysis_options};
 
@@ -99,7 +83,7 @@ const struct kp_command kp_tui_command = {
 	.summary = "explore a trace on the terminal",
 	.description = description, .examples = examples, .statuses = statuses,
 	.environment = environment, .keys = keys, .least = 1, .most = SIZE_MAX,
-	.groups = (const struct kp_option_group *const[]){&screen_group, &script_group,
+	.groups = (const struct kp_option_group *const[]){&kp_tui_screen_group, &script_group,
 							  &analysis_group, NULL},
 	.run = kp_cmd_tui,
 };

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* Values of --charset, in the order of their names in tui_command.c. */
+/* Values of --charset, in the order of their names in tui_screen.c. */
 enum kp_charset { KP_CHARSET_AUTO, KP_CHARSET_UTF8, KP_CHARSET_ASCII };
 
 struct kp_tui_options {

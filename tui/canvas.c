@@ -297,6 +297,20 @@ uint32_t kp_canvas_level(double part)
 	return level ? 0x2580 + level : ' ';
 }
 
+size_t kp_canvas_put_level(char *out, double part)
+{
+	uint32_t level = kp_canvas_level(part);
+
+	if (level == ' ') {
+		out[0] = ' ';
+		return 1;
+	}
+	out[0] = (char)(0xE0 | level >> 12);
+	out[1] = (char)(0x80 | (level >> 6 & 0x3F));
+	out[2] = (char)(0x80 | (level & 0x3F));
+	return 3;
+}
+
 static void print_character(FILE *file, uint32_t c)
 {
 	if (c < 0x80) {

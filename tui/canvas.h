@@ -71,6 +71,8 @@ size_t kp_canvas_bar(struct kp_canvas *canvas, size_t row, size_t column, size_t
 		     double part, enum kp_role role);
 /* The character of a column that is filled from below, 0 to 1: one of eight, or a blank. */
 uint32_t kp_canvas_level(double part);
+/* The same as UTF-8, without a NUL; returns how many bytes, 3 at most. */
+size_t kp_canvas_put_level(char *out, double part);
 
 /* How cells become characters and attributes. */
 struct kp_canvas_style {

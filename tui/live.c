@@ -20,7 +20,8 @@ enum kp_status kp_live_init(struct kp_tui *tui)
 	if (!tui->top)
 		return KP_NO_MEMORY;
 	tui->page = KP_PAGE_LIVE_KERNELS;
-	return kp_top_init(tui->top, tui->source.live);
+	kp_top_init(tui->top, tui->source.live);
+	return KP_OK;
 }
 
 void kp_live_fini(struct kp_tui *tui)
@@ -81,9 +82,8 @@ static void describe_choice(const struct kp_top *top, char *out, size_t size)
 	size_t used = 0;
 
 	out[0] = '\0';
-	if (choice->process != KP_TOP_ALL && choice->process < top->view.process_count)
-		used = (size_t)snprintf(out, size, "  process %u",
-					top->view.processes[choice->process].pid);
+	if (choice->pid)
+		used = (size_t)snprintf(out, size, "  process %u", choice->pid);
 	if (choice->device != KP_BOARD_NO_DEVICE && used < size)
 		snprintf(out + used, size - used, "  GPU %u", choice->device);
 }
@@ -137,14 +137,7 @@ size_t kp_live_sparkline(const double *numbers, size_t count, size_t columns, do
 		for (size_t k = from; k < until; k++)
 			sum += numbers[k];
 		double part = most > 0 && until > from ? sum / (double)(until - from) / most : 0;
-		uint32_t level = kp_canvas_level(part);
-		if (level < 0x80) {
-			out[used++] = (char)level;
-		} else {
-			out[used++] = (char)(0xE0 | level >> 12);
-			out[used++] = (char)(0x80 | (level >> 6 & 0x3F));
-			out[used++] = (char)(0x80 | (level & 0x3F));
-		}
+		used += kp_canvas_put_level(out + used, part);
 	}
 	out[used] = '\0';
 	return used;
@@ -213,13 +206,10 @@ struct kp_area kp_live_draw_head(struct kp_tui *tui, struct kp_area area)
 
 static enum kp_status print_frame(struct kp_tui *tui)
 {
-	const struct kp_canvas_style style = {.ascii = tui->settings.ascii,
-					      .colors = tui->settings.colors,
-					      .theme = tui->settings.theme};
 	enum kp_status status = kp_tui_draw(tui);
 
 	if (status == KP_OK)
-		kp_canvas_print(tui->printed, &tui->canvas, &style);
+		kp_tui_print(tui);
 	fflush(tui->printed);
 	return status;
 }

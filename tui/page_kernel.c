@@ -12,21 +12,6 @@
 
 #define SAY(label, ...) kp_sheet_say(&tui->sheet, KP_ROLE_PLAIN, width, label, __VA_ARGS__)
 
-/* Appends one of the level characters, which all have three bytes. */
-static size_t put_level(char *out, double part)
-{
-	uint32_t level = kp_canvas_level(part);
-
-	if (level == ' ') {
-		out[0] = ' ';
-		return 1;
-	}
-	out[0] = (char)(0xE0 | level >> 12);
-	out[1] = (char)(0x80 | (level >> 6 & 0x3F));
-	out[2] = (char)(0x80 | (level & 0x3F));
-	return 3;
-}
-
 static void say_times(struct kp_tui *tui, const struct kp_kernel_row *kernel, size_t width)
 {
 	const struct kp_durations *d = &kernel->durations;
@@ -84,10 +69,10 @@ static void say_history(struct kp_tui *tui, size_t width)
 	}
 	for (size_t i = 0; i < columns; i++) {
 		struct part part = part_of(history, i, columns);
-		used += put_level(durations + used,
-				  most.mean_ns > 0 ? part.mean_ns / most.mean_ns : 0);
-		counted +=
-			put_level(counts + counted, most.count > 0 ? part.count / most.count : 0);
+		used += kp_canvas_put_level(durations + used,
+					    most.mean_ns > 0 ? part.mean_ns / most.mean_ns : 0);
+		counted += kp_canvas_put_level(counts + counted,
+					       most.count > 0 ? part.count / most.count : 0);
 	}
 	durations[used] = counts[counted] = '\0';
 	kp_sheet_head(&tui->sheet, "Over the run");
@@ -114,7 +99,7 @@ static void say_histogram(struct kp_tui *tui, size_t width)
 			continue;
 		full = (size_t)((double)history->bins[i] / (double)most * BAR + 0.999);
 		for (size_t k = 0; k < full && k < BAR; k++)
-			used += put_level(bar + used, 1);
+			used += kp_canvas_put_level(bar + used, 1);
 		bar[used] = '\0';
 		SAY(kp_human_duration(kp_history_edge(history, i), 3).text, "%9s %s",
 		    kp_human_count(history->bins[i]).text, bar);

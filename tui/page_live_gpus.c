@@ -108,8 +108,9 @@ void kp_page_live_gpus_enter(struct kp_tui *tui)
 	if (!item)
 		return;
 	const struct kp_top_gpu *gpu = gpu_of(tui, item);
-	bool same = choice->process == gpu->process && choice->device == gpu->device;
-	choice->process = same ? KP_TOP_ALL : gpu->process;
+	uint32_t pid = gpu->process == KP_TOP_ALL ? 0 : tui->top->view.processes[gpu->process].pid;
+	bool same = choice->pid == pid && choice->device == gpu->device;
+	choice->pid = same ? 0 : pid;
 	choice->device = same ? KP_BOARD_NO_DEVICE : gpu->device;
 	tui->trouble = kp_top_update(tui->top);
 	kp_tui_say(tui, same ? "All kernels are shown."

@@ -158,6 +158,13 @@ const char *kp_page_operators_name(const struct kp_tui *tui, const struct kp_ite
 	return row_of(tui, item)->name;
 }
 
+const char *kp_page_operators_full(const struct kp_tui *tui, const struct kp_item *item)
+{
+	const struct kp_ranked_row *row = row_of(tui, item);
+
+	return row->full ? row->full : row->name;
+}
+
 /* Whether an operator's kernels are shown: as it was set by hand, else those of hot ones; where it
  * is there for its kernels' sake, always. */
 static bool is_open(const struct kp_tui *tui, const struct kp_ranked_row *row)

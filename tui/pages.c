@@ -23,12 +23,13 @@ static const struct {
 #undef TITLE
 
 /* A page of rows with columns, and a page of lines. */
-#define TABLE(NAME, part, title, drawing)                                                          \
+#define TABLE(NAME, part, title, drawing, fuller)                                                  \
 	[KP_PAGE_##NAME] = {                                                                       \
 		.fill = kp_page_##part##_fill,                                                     \
 		.draw = (drawing),                                                                 \
 		.enter = kp_page_##part##_enter,                                                   \
 		.name = kp_page_##part##_name,                                                     \
+		.full = (fuller),                                                                  \
 		.name_title = (title),                                                             \
 		.columns = kp_page_##part##_columns,                                               \
 		.column_count = KP_##NAME##_COLUMNS,                                               \
@@ -48,15 +49,16 @@ static const struct {
 #define SHEET(NAME, part) [KP_PAGE_##NAME] = {.fill = kp_page_##part##_fill, .draw = draw_sheet}
 
 const struct kp_page kp_pages[KP_PAGE_COUNT] = {
-	TABLE(OPERATORS, operators, "Operator/Kernel", kp_page_operators_draw),
-	TABLE(ROOFLINE, roofline, "Kernel", kp_page_roofline_draw),
-	TABLE(FINDINGS, findings, "Finding", kp_page_findings_draw),
-	TABLE(COMPARE, compare, "Operator/Kernel", kp_page_compare_draw),
+	TABLE(OPERATORS, operators, "Operator/Kernel", kp_page_operators_draw,
+	      kp_page_operators_full),
+	TABLE(ROOFLINE, roofline, "Kernel", kp_page_roofline_draw, NULL),
+	TABLE(FINDINGS, findings, "Finding", kp_page_findings_draw, NULL),
+	TABLE(COMPARE, compare, "Operator/Kernel", kp_page_compare_draw, NULL),
 	[KP_PAGE_EVIDENCE] = {.fill = kp_page_evidence_fill,
 			      .draw = draw_sheet,
 			      .enter = kp_page_evidence_enter},
-	TABLE(PLAN, plan, "Assumption", kp_page_plan_draw),
-	TABLE(PROCESSES, processes, "GPU/Process", kp_table_draw),
+	TABLE(PLAN, plan, "Assumption", kp_page_plan_draw, NULL),
+	TABLE(PROCESSES, processes, "GPU/Process", kp_table_draw, NULL),
 	[KP_PAGE_TIMELINE] = {.fill = kp_page_timeline_fill,
 			      .draw = kp_page_timeline_draw,
 			      .enter = kp_page_timeline_enter,
@@ -68,7 +70,7 @@ const struct kp_page kp_pages[KP_PAGE_COUNT] = {
 	LIVE(KERNELS, "Kernel"),
 	LIVE(OPERATORS, "Operator"),
 	LIVE(RANGES, "Range"),
-	TABLE(LIVE_GPUS, live_gpus, "GPU/Process", kp_page_live_draw),
+	TABLE(LIVE_GPUS, live_gpus, "GPU/Process", kp_page_live_draw, NULL),
 	SHEET(LIVE_KERNEL, live_kernel),
 	SHEET(KERNEL, kernel),
 	SHEET(INFO, info),

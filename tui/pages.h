@@ -93,6 +93,7 @@ enum kp_status kp_page_operators_fill(struct kp_tui *tui);
 void kp_page_operators_draw(struct kp_tui *tui, struct kp_area area);
 void kp_page_operators_enter(struct kp_tui *tui);
 const char *kp_page_operators_name(const struct kp_tui *tui, const struct kp_item *item);
+const char *kp_page_operators_full(const struct kp_tui *tui, const struct kp_item *item);
 extern const struct kp_column kp_page_operators_columns[KP_OPERATORS_COLUMNS];
 
 /* Selects an operator of that name, or its kernel; what hides it is undone. */

@@ -197,11 +197,7 @@ static void draw_status(struct kp_tui *tui, size_t row)
 	if (!text[0] && tui->top && tui->top->view.trouble)
 		text = tui->top->view.trouble;
 	if (!text[0] && page->columns && page->name && item) {
-		text = page->name(tui, item);
-		if (page->full)
-			text = page->full(tui, item);
-		if (tui->page == KP_PAGE_OPERATORS && tui->rank.rows[item->index].full)
-			text = tui->rank.rows[item->index].full;
+		text = (page->full ? page->full : page->name)(tui, item);
 		role = KP_ROLE_DIM;
 	}
 	kp_canvas_put(&tui->canvas, row, 0, tui->canvas.columns, role, text);
@@ -215,6 +211,15 @@ static void draw_too_small(struct kp_tui *tui)
 		 tui->canvas.rows, KP_TUI_LEAST_COLUMNS, KP_TUI_LEAST_ROWS);
 	if (tui->canvas.rows > 0)
 		kp_canvas_put(&tui->canvas, 0, 0, tui->canvas.columns, KP_ROLE_PLAIN, text);
+}
+
+void kp_tui_print(const struct kp_tui *tui)
+{
+	const struct kp_canvas_style style = {.ascii = tui->settings.ascii,
+					      .colors = tui->settings.colors,
+					      .theme = tui->settings.theme};
+
+	kp_canvas_print(tui->printed, &tui->canvas, &style);
 }
 
 enum kp_status kp_tui_draw(struct kp_tui *tui)

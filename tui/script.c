@@ -17,8 +17,7 @@
 #define WORD_BYTES 128
 #define SIZE_MOST 1000
 
-/* Reads «80x24»; false: it is no such size. */
-static bool read_size(const char *word, size_t *columns, size_t *rows)
+bool kp_tui_read_size(const char *word, size_t *columns, size_t *rows)
 {
 	char *end;
 	unsigned long first = strtoul(word, &end, 10), second;
@@ -52,7 +51,7 @@ static enum kp_status do_word(struct kp_tui *tui, const char *word)
 	uint32_t code = kp_key_code(word, strlen(word));
 	size_t rows, columns;
 
-	if (!tui->prompt.open && read_size(word, &columns, &rows))
+	if (!tui->prompt.open && kp_tui_read_size(word, &columns, &rows))
 		return kp_tui_resize(tui, rows, columns);
 	if (tui->top && !tui->prompt.open && strcmp(word, "Wait") == 0)
 		kp_live_wait(tui);
@@ -113,8 +112,6 @@ enum kp_status kp_tui_script(const struct kp_tui_source *source,
 			     const struct kp_tui_settings *settings, const char *script, FILE *file,
 			     char complaint[KP_TUI_COMPLAINT_BYTES])
 {
-	const struct kp_canvas_style style = {
-		.ascii = settings->ascii, .colors = settings->colors, .theme = settings->theme};
 	struct kp_tui tui;
 	enum kp_status status = kp_tui_init(&tui, source, settings);
 
@@ -125,7 +122,7 @@ enum kp_status kp_tui_script(const struct kp_tui_source *source,
 	if (status == KP_OK && tui.top && settings->framed)
 		status = kp_live_frames(&tui, settings->frames);
 	else if (status == KP_OK && !prints(script))
-		kp_canvas_print(file, &tui.canvas, &style);
+		kp_tui_print(&tui);
 	if (status != KP_OK && !complaint[0])
 		snprintf(complaint, KP_TUI_COMPLAINT_BYTES, "cannot explore the trace: %s",
 			 kp_status_message(status));

@@ -127,6 +127,7 @@ enum kp_status kp_tui_finish(struct kp_tui *tui);
 
 /* Draws the screen. Errors: KP_NO_MEMORY. */
 enum kp_status kp_tui_draw(struct kp_tui *tui);
+void kp_tui_print(const struct kp_tui *tui); /* what was drawn last, to `printed` */
 
 /* screen.c, for pages. */
 struct kp_list *kp_tui_list(struct kp_tui *tui);

@@ -8,16 +8,14 @@
 #include "trace/board_history.h"
 #include "trace/vector.h"
 
-enum kp_status kp_top_init(struct kp_top *top, const struct kp_top_source *source)
+void kp_top_init(struct kp_top *top, const struct kp_top_source *source)
 {
 	*top = (struct kp_top){
 		.source = *source,
 		.choice = {.seconds = 10,
-			   .process = KP_TOP_ALL,
 			   .device = KP_BOARD_NO_DEVICE,
 			   .operator_index = KP_TOP_ALL},
 	};
-	return KP_OK;
 }
 
 void kp_top_fini(struct kp_top *top)
@@ -94,30 +92,40 @@ static void add(struct kp_top *top, const struct kp_top_span *span, size_t proce
 	add_history(row, board, span->last_history);
 }
 
+/* What a row of a board is called, and the key of that; of what found no row, `name` as it is. */
+static enum kp_status name_of(struct kp_top *top, const struct kp_board_image *image,
+			      uint32_t number, size_t *key, struct kp_top_name *name)
+{
+	const struct kp_board_row *board = &image->rows[number];
+	enum kp_status status;
+
+	*key = KP_TOP_ALL;
+	if (number == KP_BOARD_OTHER(board->kind))
+		return KP_OK;
+	status = kp_top_name(top, image->names + board->name, board->name_bytes, key);
+	if (status == KP_OK)
+		*name = top->names[*key];
+	return status;
+}
+
 static enum kp_status add_kernel(struct kp_top *top, const struct kp_top_span *span, size_t process,
 				 uint32_t number)
 {
-	const struct kp_board_image *image = top->view.processes[process].image;
-	const struct kp_board_row *board = &image->rows[number];
-	bool other = number == KP_BOARD_OTHER(KP_BOARD_KERNEL);
 	struct kp_top_name name = {"other kernels", "other kernels", KP_OPERATOR_UNKNOWN};
-	size_t at = KP_TOP_ALL;
+	struct kp_top_row *kernel, *of;
+	size_t key;
+	enum kp_status status =
+		name_of(top, top->view.processes[process].image, number, &key, &name);
 
-	if (!other) {
-		enum kp_status status =
-			kp_top_name(top, image->names + board->name, board->name_bytes, &at);
-		if (status != KP_OK)
-			return status;
-		name = top->names[at];
-	}
+	if (status != KP_OK)
+		return status;
 	const char *operator_name = kp_operators_name(top->source.operators, name.operator_index);
-	struct kp_top_row *kernel = find_row(top, KP_TOP_KERNELS, at, name.brief, name.full);
+	kernel = find_row(top, KP_TOP_KERNELS, key, name.brief, name.full);
 	if (!kernel)
 		return KP_NO_MEMORY;
 	kernel->operator_index = name.operator_index;
 	add(top, span, process, number, kernel);
-	struct kp_top_row *of =
-		find_row(top, KP_TOP_OPERATORS, name.operator_index, operator_name, operator_name);
+	of = find_row(top, KP_TOP_OPERATORS, name.operator_index, operator_name, operator_name);
 	if (!of)
 		return KP_NO_MEMORY;
 	of->operator_index = name.operator_index;
@@ -128,20 +136,15 @@ static enum kp_status add_kernel(struct kp_top *top, const struct kp_top_span *s
 static enum kp_status add_range(struct kp_top *top, const struct kp_top_span *span, size_t process,
 				uint32_t number)
 {
-	const struct kp_board_image *image = top->view.processes[process].image;
-	const struct kp_board_row *board = &image->rows[number];
-	bool other = number == KP_BOARD_OTHER(KP_BOARD_RANGE);
-	const char *name = "other ranges";
-	size_t at = KP_TOP_ALL;
+	struct kp_top_name name = {.full = "other ranges"};
+	struct kp_top_row *row;
+	size_t key;
+	enum kp_status status =
+		name_of(top, top->view.processes[process].image, number, &key, &name);
 
-	if (!other) {
-		enum kp_status status =
-			kp_top_name(top, image->names + board->name, board->name_bytes, &at);
-		if (status != KP_OK)
-			return status;
-		name = top->names[at].full;
-	}
-	struct kp_top_row *row = find_row(top, KP_TOP_RANGES, at, name, name);
+	if (status != KP_OK)
+		return status;
+	row = find_row(top, KP_TOP_RANGES, key, name.full, name.full);
 	if (!row)
 		return KP_NO_MEMORY;
 	add(top, span, process, number, row);
@@ -287,14 +290,22 @@ static enum kp_status fill_gpus(struct kp_top *top, const struct kp_top_span *sp
 
 /* ---- all ---- */
 
+static bool is_in_view(const struct kp_top *top, uint32_t pid)
+{
+	for (size_t i = 0; i < top->view.process_count; i++)
+		if (top->view.processes[i].pid == pid)
+			return true;
+	return false;
+}
+
 enum kp_status kp_top_update(struct kp_top *top)
 {
 	struct kp_top_span span;
 	enum kp_status status = KP_OK;
 
 	/* A process that was chosen may have made room for another. */
-	if (top->choice.process != KP_TOP_ALL && top->choice.process >= top->view.process_count)
-		top->choice.process = KP_TOP_ALL;
+	if (!is_in_view(top, top->choice.pid))
+		top->choice.pid = 0;
 	span = kp_top_span_of(top);
 	top->span_s = span.seconds;
 	top->all_time = span.all;
@@ -307,16 +318,13 @@ enum kp_status kp_top_update(struct kp_top *top)
 		if (top->row_counts[g])
 			qsort(top->rows[g], top->row_counts[g], sizeof *top->rows[g], by_time);
 	}
-	top->total_ns = 0;
 	top->calls = 0;
-	for (size_t i = 0; i < top->row_counts[KP_TOP_KERNELS]; i++) {
-		top->total_ns += top->rows[KP_TOP_KERNELS][i].total_ns;
+	for (size_t i = 0; i < top->row_counts[KP_TOP_KERNELS]; i++)
 		top->calls += top->rows[KP_TOP_KERNELS][i].calls;
-	}
 	top->calls_per_s = span.seconds > 0 ? (double)top->calls / span.seconds : 0;
 	if (status == KP_OK)
 		status = fill_gpus(top, &span);
-	return status == KP_OK ? kp_top_find_rate(top) : status;
+	return status == KP_OK ? kp_top_find_rate(top, &span) : status;
 }
 
 enum kp_status kp_top_reset(struct kp_top *top)

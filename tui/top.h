@@ -37,7 +37,7 @@ struct kp_top_row {
 struct kp_top_gpu {
 	char name[64], uuid[48];
 	uint32_t device;
-	size_t process;  /* KP_TOP_ALL: of all that use it */
+	size_t process;  /* in the view; KP_TOP_ALL: of all that use it */
 	double busy_pct; /* at most 100: where several processes share it, the sum is cut */
 	double kernel_ns_per_s, calls_per_s;
 	uint64_t calls;
@@ -55,7 +55,7 @@ struct kp_top_rate {
 /* What was chosen. */
 struct kp_top_choice {
 	unsigned seconds;      /* 0: since the begin, or the reset */
-	size_t process;        /* KP_TOP_ALL: all */
+	uint32_t pid;          /* of a process; 0: all */
 	uint32_t device;       /* KP_BOARD_NO_DEVICE: all */
 	size_t operator_index; /* of kernels; KP_TOP_ALL: all */
 };
@@ -82,14 +82,12 @@ struct kp_top {
 	size_t gpu_count, gpu_capacity;
 	struct kp_top_rate rate;
 	double span_s;      /* of the rows; 0: none */
-	double total_ns;    /* of kernels */
 	double calls_per_s; /* of kernels */
 	uint64_t calls;
 	bool all_time; /* the rows are of all the time, whatever was chosen */
 };
 
-/* Errors: KP_NO_MEMORY. kp_top_fini ends it in either case. */
-enum kp_status kp_top_init(struct kp_top *top, const struct kp_top_source *source);
+void kp_top_init(struct kp_top *top, const struct kp_top_source *source);
 void kp_top_fini(struct kp_top *top);
 /* Makes the rows of what is in view. Errors: KP_NO_MEMORY. */
 enum kp_status kp_top_update(struct kp_top *top);
@@ -102,8 +100,6 @@ struct kp_top_name {
 };
 enum kp_status kp_top_name(struct kp_top *top, const char *bytes, size_t length, size_t *out);
 void kp_top_names_fini(struct kp_top *top);
-/* top_rate.c: looks at how often a unit of the program comes. Errors: KP_NO_MEMORY. */
-enum kp_status kp_top_find_rate(struct kp_top *top);
 
 /* top_span.c: the time that rows are of. */
 struct kp_top_span {
@@ -121,6 +117,9 @@ double kp_top_span_busy(const struct kp_top *top, const struct kp_top_span *span
 			uint32_t gpu);
 /* Whether rows are of that process. */
 bool kp_top_takes(const struct kp_top *top, size_t process);
+
+/* top_rate.c: looks at how often a unit of the program comes. Errors: KP_NO_MEMORY. */
+enum kp_status kp_top_find_rate(struct kp_top *top, const struct kp_top_span *span);
 
 struct kp_top_base {
 	uint64_t process; /* identity */

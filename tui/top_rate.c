@@ -155,13 +155,11 @@ static enum kp_status rate_repetition(struct kp_top *top, const struct kp_top_sp
 	return KP_OK;
 }
 
-enum kp_status kp_top_find_rate(struct kp_top *top)
+enum kp_status kp_top_find_rate(struct kp_top *top, const struct kp_top_span *span)
 {
-	struct kp_top_span span = kp_top_span_of(top);
-
 	top->rate = (struct kp_top_rate){0};
 	if (!top->source.unit_range)
-		return rate_repetition(top, &span);
-	rate_range(top, &span);
+		return rate_repetition(top, span);
+	rate_range(top, span);
 	return KP_OK;
 }

@@ -4,8 +4,9 @@
 
 bool kp_top_takes(const struct kp_top *top, size_t process)
 {
-	return top->view.processes[process].image &&
-	       (top->choice.process == KP_TOP_ALL || top->choice.process == process);
+	const struct kp_top_process *watched = &top->view.processes[process];
+
+	return watched->image && (!top->choice.pid || top->choice.pid == watched->pid);
 }
 
 const struct kp_top_base *kp_top_base_of(const struct kp_top *top, size_t process)

@@ -29,7 +29,6 @@ struct kp_top_view {
 	bool closing;        /* the watcher is asked to end */
 	const char *subject; /* the command, or the process */
 	const char *state;   /* a word or two on it */
-	const char *trace;   /* where records go; NULL: nowhere */
 	const char *trouble; /* NULL: nothing is wrong */
 };
 

@@ -15,9 +15,9 @@
 #include "analyzers/report.h"
 #include "tui/roles.h"
 
-/* What is explored. All borrowed, until the explorer has ended. */
 struct kp_top_source;
 
+/* What is explored. All borrowed, until the explorer has ended. */
 struct kp_tui_source {
 	const struct kp_top_source *live; /* a running program; NULL: a trace, the rest of this */
 	const char *const *paths;         /* files that are one trace */
@@ -44,9 +44,11 @@ struct kp_tui_settings {
 
 #define KP_TUI_COMPLAINT_BYTES 256
 
+/* Reads a size such as «80x24»; false: the word is none. */
+bool kp_tui_read_size(const char *word, size_t *columns, size_t *rows);
 /*
  * Presses the keys of a script on a screen of the settings' size and writes to `file` the screen
- * at each P, and the last one where there is none. script.h says what a script is. Errors:
+ * at each P, and the last one where there is none. script.c says what a script is. Errors:
  * KP_INVALID with one line in `complaint`, KP_NO_MEMORY, those of kp_report_build.
  */
 enum kp_status kp_tui_script(const struct kp_tui_source *source,

@@ -87,15 +87,12 @@ static void write_to(struct kp_tui *tui, const char *path)
 
 void kp_do_write(struct kp_tui *tui, uint32_t code)
 {
-	const struct kp_canvas_style style = {.ascii = tui->settings.ascii,
-					      .colors = tui->settings.colors,
-					      .theme = tui->settings.theme};
 	char name[64];
 
 	(void)code;
 	if (tui->printed) { /* a script's */
 		if (kp_tui_finish(tui) == KP_OK && kp_tui_draw(tui) == KP_OK)
-			kp_canvas_print(tui->printed, &tui->canvas, &style);
+			kp_tui_print(tui);
 		return;
 	}
 	snprintf(name, sizeof name, "kprof-%s.txt", kp_page_title(tui->page));
