@@ -30,6 +30,7 @@
 #include "inject/patience.h"
 #include "inject/runs.h"
 #include "inject/share.h"
+#include "inject/share_clock.h"
 #include "inject/standby.h"
 #include "inject/translate.h"
 #include "inject/window_counts.h"
@@ -48,8 +49,6 @@
 #define WAKE_MS KP_CTL_LOOK_MS
 /* How long the end waits for kernels that have run but whose records CUPTI still works on. */
 #define SETTLE_MS 100
-/* CLOCK_REALTIME moved against the trace's clock by more than this: a new pair is recorded. */
-#define CLOCK_STEP_NS 1000000LL
 
 static struct {
 	const struct kp_cupti *cupti;
@@ -142,7 +141,8 @@ static void write_clock(bool always)
 	struct kp_clock_info pair = kp_clock_pair();
 	int64_t offset_ns = (int64_t)(pair.realtime_ns - pair.monotonic_ns);
 
-	if (!always && llabs(offset_ns - collector.clock_offset_ns) < CLOCK_STEP_NS)
+	/* CLOCK_REALTIME moved against the trace's clock: a new pair is recorded. */
+	if (!always && llabs(offset_ns - collector.clock_offset_ns) < KP_CLOCK_STEP_NS)
 		return;
 	collector.clock_offset_ns = offset_ns;
 	kp_writer_clock(collector.writer, &pair);
@@ -154,7 +154,7 @@ static void translate_all(struct kp_filled *filled)
 		struct kp_filled *next = filled->next;
 
 		kp_translate(collector.translator, filled->bytes, filled->valid_bytes,
-			     &collector.counts);
+			     kp_share_clock_ahead_ns(), &collector.counts);
 		kp_buffers_recycle(filled);
 		filled = next;
 	}

@@ -16,6 +16,7 @@
 #include "inject/futex.h"
 #include "inject/patience.h"
 #include "inject/pm_session.h"
+#include "inject/share_clock.h"
 #include "inject/windows.h"
 
 /* GPUs of one process whose counters can be sampled. */
@@ -417,8 +418,10 @@ static void conclude(const struct gpu *gpu, struct kp_counters_info *info)
 	const struct kp_pm_session *session = &gpu->session;
 
 	if (session->samples) {
-		KP_SET(info, COUNTERS, begin_ns, session->begin_ns);
-		KP_SET(info, COUNTERS, end_ns, session->last_ns);
+		uint64_t ahead_ns = (uint64_t)kp_share_clock_ahead_ns();
+
+		KP_SET(info, COUNTERS, begin_ns, session->begin_ns - ahead_ns);
+		KP_SET(info, COUNTERS, end_ns, session->last_ns - ahead_ns);
 	}
 	KP_SET(info, COUNTERS, samples, session->samples);
 	KP_SET(info, COUNTERS, samples_left_out, session->left_out);
@@ -472,8 +475,10 @@ static void write_conclusion(struct kp_writer *writer, struct gpu *gpu)
 	write_record(writer, gpu, &info);
 }
 
+/* On kprof's clock, as kernels are; see share_clock.h. */
 static void write_samples(struct kp_writer *writer, struct gpu *gpu, bool all)
 {
+	uint64_t ahead_ns = (uint64_t)kp_share_clock_ahead_ns();
 	const struct kp_counter_sample *run;
 	struct kp_counter_sample *own;
 	uint32_t count, length;
@@ -481,8 +486,11 @@ static void write_samples(struct kp_writer *writer, struct gpu *gpu, bool all)
 	while ((count = kp_ring_peek(&gpu->ring, &run, &length)) > 0 &&
 	       (all || count >= CHUNK_SAMPLES)) {
 		own = gpu->ring.samples + (run - gpu->ring.samples);
-		for (uint32_t i = 0; i < length; i++)
+		for (uint32_t i = 0; i < length; i++) {
 			own[i].session = gpu->number;
+			own[i].begin_ns -= ahead_ns;
+			own[i].end_ns -= ahead_ns;
+		}
 		if (kp_writer_samples(writer, run, length) != KP_OK)
 			gpu->lost += length;
 		kp_ring_take(&gpu->ring, length);

@@ -12,7 +12,6 @@
 
 #include "inject/buffers.h"
 #include "inject/hooks_number.h"
-#include "inject/share_clock.h"
 #include "inject/state.h"
 
 _Static_assert(sizeof(struct kp_host_call) == 64, "one cache line");
@@ -220,14 +219,12 @@ void kp_host_keep(const struct kp_host_open *open, struct kp_host_stream stream,
 
 /* ---- the worker's side ---- */
 
-static void write_call(struct kp_writer *writer, struct kp_host_call call, int64_t shift_ns)
+static void write_call(struct kp_writer *writer, const struct kp_host_call *call)
 {
-	call.start_ns += (uint64_t)shift_ns;
-	call.end_ns += (uint64_t)shift_ns;
 	host.calls++;
-	host.kernels_unknown |= call.kernels == KP_HOST_UNKNOWN;
-	host.kernels += call.kernels;
-	kp_writer_host(writer, &call); /* what fails is in kp_writer_loss */
+	host.kernels_unknown |= call->kernels == KP_HOST_UNKNOWN;
+	host.kernels += call->kernels;
+	kp_writer_host(writer, call); /* what fails is in kp_writer_loss */
 }
 
 /*
@@ -254,7 +251,7 @@ static void release(struct kp_host_ring *ring, uint64_t from, uint64_t to)
 	errno = error;
 }
 
-static void drain_ring(struct kp_writer *writer, struct kp_host_ring *ring, int64_t shift_ns)
+static void drain_ring(struct kp_writer *writer, struct kp_host_ring *ring)
 {
 	int owner = atomic_load_explicit(&ring->owner, memory_order_acquire);
 	uint64_t written = atomic_load_explicit(&ring->written, memory_order_acquire);
@@ -263,7 +260,7 @@ static void drain_ring(struct kp_writer *writer, struct kp_host_ring *ring, int6
 	uint64_t from = taken;
 
 	for (; taken != written; taken++)
-		write_call(writer, ring->calls[taken % KP_HOST_RING], shift_ns);
+		write_call(writer, &ring->calls[taken % KP_HOST_RING]);
 	release(ring, from, taken);
 	atomic_store_explicit(&ring->taken, taken, memory_order_release);
 	host.lost += lost - ring->drained;
@@ -274,13 +271,10 @@ static void drain_ring(struct kp_writer *writer, struct kp_host_ring *ring, int6
 
 void kp_host_drain(struct kp_writer *writer)
 {
-	int64_t shift_ns;
-
 	if (!atomic_load(&host.on))
 		return;
-	shift_ns = kp_share_clock_shift_ns();
 	for (struct kp_host_ring *ring = atomic_load(&host.rings); ring; ring = ring->next)
-		drain_ring(writer, ring, shift_ns);
+		drain_ring(writer, ring);
 }
 
 static uint64_t lost_calls(void)

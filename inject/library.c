@@ -13,7 +13,6 @@
 #include "inject/host_streams.h"
 #include "inject/library_graphs.h"
 #include "inject/library_table.h"
-#include "inject/share_clock.h"
 #include "inject/state.h"
 #include "inject/words.h"
 
@@ -302,7 +301,7 @@ void kp_library_drain(struct kp_writer *writer)
 
 	if (!atomic_load(&library.on) || !ring)
 		return;
-	now_ns = kp_clock_now() + (uint64_t)kp_share_clock_shift_ns();
+	now_ns = kp_clock_now();
 	kp_library_graphs_write(writer);
 	for (struct place *place = &ring[taken % KP_LIBRARY_RING];
 	     atomic_load_explicit(&place->turn, memory_order_acquire) == taken + 1;

@@ -19,7 +19,6 @@
 
 #include "inject/boards.h"
 #include "inject/runs.h"
-#include "inject/share_clock.h"
 #include "inject/standby.h"
 #include "inject/state.h"
 #include "inject/window_settings.h"
@@ -509,7 +508,7 @@ static void map_names(struct kp_writer *writer)
 }
 
 /* For those who watch. A few at a time, since the program's threads wait for the lock. */
-static void tell_watchers(const struct kp_range *closed, size_t count, int64_t shift_ns)
+static void tell_watchers(const struct kp_range *closed, size_t count)
 {
 	for (size_t i = 0; kp_boards_watched() && i < count; i++) {
 		const uint8_t *name;
@@ -519,9 +518,8 @@ static void tell_watchers(const struct kp_range *closed, size_t count, int64_t s
 			pthread_mutex_lock(&nvtx.lock);
 		if (!nvtx.broken && closed[i].name < nvtx.names.count) {
 			name = kp_intern_bytes(&nvtx.names, closed[i].name, &length);
-			kp_boards_range((const char *)name, length,
-					closed[i].start_ns + (uint64_t)shift_ns,
-					closed[i].end_ns + (uint64_t)shift_ns);
+			kp_boards_range((const char *)name, length, closed[i].start_ns,
+					closed[i].end_ns);
 		}
 		if (i % TOLD_AT_ONCE == TOLD_AT_ONCE - 1 || i + 1 == count)
 			pthread_mutex_unlock(&nvtx.lock);
@@ -529,20 +527,18 @@ static void tell_watchers(const struct kp_range *closed, size_t count, int64_t s
 }
 
 /* Those that were while records were kept; see standby.h. Returns how many. */
-static size_t leave_out(struct kp_range *closed, size_t count, int64_t shift_ns)
+static size_t leave_out(struct kp_range *closed, size_t count)
 {
 	size_t left = 0;
 
 	for (size_t i = 0; i < count; i++)
-		if (kp_standby_keeps(closed[i].start_ns + (uint64_t)shift_ns,
-				     closed[i].end_ns + (uint64_t)shift_ns))
+		if (kp_standby_keeps(closed[i].start_ns, closed[i].end_ns))
 			closed[left++] = closed[i];
 	return left;
 }
 
 void kp_nvtx_drain(struct kp_writer *writer, struct kp_counts *counts)
 {
-	int64_t shift_ns = kp_share_clock_shift_ns();
 	struct kp_range *closed;
 	size_t count;
 
@@ -557,8 +553,8 @@ void kp_nvtx_drain(struct kp_writer *writer, struct kp_counts *counts)
 	counts->ranges_unwritten += nvtx.refused;
 	nvtx.refused = 0;
 	pthread_mutex_unlock(&nvtx.lock);
-	tell_watchers(closed, count, shift_ns);
-	count = leave_out(closed, count, shift_ns);
+	tell_watchers(closed, count);
+	count = leave_out(closed, count);
 	counts->ranges_recorded += count;
 	for (size_t i = 0; i < count; i++) {
 		struct kp_range range = closed[i];
@@ -567,8 +563,6 @@ void kp_nvtx_drain(struct kp_writer *writer, struct kp_counts *counts)
 			counts->ranges_unwritten++;
 			continue;
 		}
-		range.start_ns += (uint64_t)shift_ns;
-		range.end_ns += (uint64_t)shift_ns;
 		range.domain = nvtx.written[range.domain];
 		range.name = nvtx.written[range.name];
 		kp_writer_range(writer, &range);

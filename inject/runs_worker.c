@@ -2,15 +2,12 @@
 #include "inject/runs.h"
 
 #include "inject/runs_state.h"
-#include "inject/share_clock.h"
 #include "inject/standby.h"
 
-static void write_run(struct kp_writer *writer, struct kp_launch_run run, int64_t shift_ns)
+static void write_run(struct kp_writer *writer, struct kp_launch_run run)
 {
 	if (!run.launches)
 		return;
-	run.start_ns += (uint64_t)shift_ns;
-	run.end_ns += (uint64_t)shift_ns;
 	if (!kp_standby_keeps(run.start_ns, run.end_ns ? run.end_ns : UINT64_MAX))
 		return;
 	kp_runs.records++;
@@ -32,8 +29,7 @@ static struct kp_launch_run rest_of(const struct kp_run_part *part, struct kp_la
 
 /* What there is of an open run. Its thread may be adding to it: then its shapes do not fit, and the
  * reader takes none of it for tied. */
-static void write_open(struct kp_writer *writer, struct kp_runs_thread *thread, size_t number,
-		       int64_t shift_ns)
+static void write_open(struct kp_writer *writer, struct kp_runs_thread *thread, size_t number)
 {
 	struct kp_run_slot *slot = &thread->slots[number];
 	struct kp_run_part *part = &thread->parts[number];
@@ -42,12 +38,11 @@ static void write_open(struct kp_writer *writer, struct kp_runs_thread *thread, 
 
 	if (!run.launches || atomic_load(&slot->serial) != serial)
 		return;
-	write_run(writer, rest_of(part, run, serial), shift_ns);
+	write_run(writer, rest_of(part, run, serial));
 	*part = (struct kp_run_part){serial, run.launches, run.shapes};
 }
 
-static void drain(struct kp_writer *writer, struct kp_runs_thread *thread, bool open,
-		  int64_t shift_ns)
+static void drain(struct kp_writer *writer, struct kp_runs_thread *thread, bool open)
 {
 	int owner = atomic_load_explicit(&thread->owner, memory_order_acquire);
 	uint64_t written = atomic_load_explicit(&thread->written, memory_order_acquire);
@@ -57,14 +52,13 @@ static void drain(struct kp_writer *writer, struct kp_runs_thread *thread, bool 
 	for (; taken != written; taken++) {
 		const struct kp_run_ended *ended = &thread->ring[taken % thread->room];
 
-		write_run(writer, rest_of(&thread->parts[ended->slot], ended->run, ended->serial),
-			  shift_ns);
+		write_run(writer, rest_of(&thread->parts[ended->slot], ended->run, ended->serial));
 	}
 	atomic_store_explicit(&thread->taken, taken, memory_order_release);
 	kp_runs.lost += lost - thread->lost_counted;
 	thread->lost_counted = lost;
 	for (size_t i = 0; open && owner == KP_RUNS_OWNED && i < KP_HOST_STREAMS; i++)
-		write_open(writer, thread, i, shift_ns);
+		write_open(writer, thread, i);
 	if (owner == KP_RUNS_LEFT)
 		atomic_store_explicit(&thread->owner, KP_RUNS_FREE, memory_order_release);
 }
@@ -72,10 +66,9 @@ static void drain(struct kp_writer *writer, struct kp_runs_thread *thread, bool 
 void kp_runs_drain(struct kp_writer *writer, bool open)
 {
 	struct kp_runs_thread *thread = atomic_load(&kp_runs.threads);
-	int64_t shift_ns = thread ? kp_share_clock_shift_ns() : 0;
 
 	for (; thread; thread = thread->next)
-		drain(writer, thread, open, shift_ns);
+		drain(writer, thread, open);
 }
 
 void kp_runs_put_counts(const struct kp_writer_loss *loss, struct kp_counts *counts)

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -16,6 +17,7 @@ static struct {
 	struct kp_clock_map map;
 	_Atomic(CUpti_TimestampCallbackFunc) client;
 	_Atomic bool realtime; /* CUPTI goes by CLOCK_REALTIME, not by kprof's clock */
+	int64_t ahead_ns;      /* of kprof's clock, then; worker only */
 } clocks = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static uint64_t realtime_now(void)
@@ -31,14 +33,20 @@ uint64_t kp_share_clock_ours(void)
 	return atomic_load(&clocks.realtime) ? realtime_now() : kp_clock_now();
 }
 
-int64_t kp_share_clock_shift_ns(void)
+int64_t kp_share_clock_ahead_ns(void)
 {
 	struct kp_clock_info pair;
+	int64_t ahead_ns;
 
 	if (!atomic_load(&clocks.realtime))
 		return 0;
 	pair = kp_clock_pair();
-	return (int64_t)(pair.realtime_ns - pair.monotonic_ns);
+	ahead_ns = (int64_t)(pair.realtime_ns - pair.monotonic_ns);
+	/* Else each reading's error would come between times that it must not change the order of.
+	 */
+	if (llabs(ahead_ns - clocks.ahead_ns) >= KP_CLOCK_STEP_NS)
+		clocks.ahead_ns = ahead_ns;
+	return clocks.ahead_ns;
 }
 
 uint64_t CUPTIAPI kp_share_clock_now(void)

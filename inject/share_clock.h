@@ -31,8 +31,9 @@ void kp_share_clock_source(bool kprofs);
 void kp_share_clock_set(CUpti_TimestampCallbackFunc clock);
 /* Reads the clock by which CUPTI goes: kprof's, as a rule. */
 uint64_t kp_share_clock_ours(void);
-/* What to add to kprof's clock to have that one, now: 0, as a rule. */
-int64_t kp_share_clock_shift_ns(void);
+/* What that one is ahead of kprof's: 0, as a rule; the same until CLOCK_REALTIME steps. Worker
+ * only. */
+int64_t kp_share_clock_ahead_ns(void);
 /* Reads the client's clock, its own or CUPTI's default. */
 uint64_t CUPTIAPI kp_share_clock_now(void);
 /* Takes a pair. Calls the client's clock, so no lock may be held. */

@@ -6,6 +6,9 @@
 #include <string.h>
 #include <time.h>
 
+/* How often a pair is read: the tightest of these counts. */
+#define PAIR_READINGS 3
+
 struct kp_inject kp_inject;
 
 static bool copy_variable(const char *name, char out[PATH_MAX])
@@ -47,11 +50,18 @@ uint64_t kp_clock_now(void)
 struct kp_clock_info kp_clock_pair(void)
 {
 	struct kp_clock_info info = {0};
-	uint64_t before = read_clock(CLOCK_MONOTONIC);
-	uint64_t realtime = read_clock(CLOCK_REALTIME);
-	uint64_t after = read_clock(CLOCK_MONOTONIC);
+	uint64_t width = UINT64_MAX;
 
-	KP_SET(&info, CLOCK, monotonic_ns, before + (after - before) / 2);
-	KP_SET(&info, CLOCK, realtime_ns, realtime);
+	for (unsigned i = 0; i < PAIR_READINGS; i++) {
+		uint64_t before = read_clock(CLOCK_MONOTONIC);
+		uint64_t realtime = read_clock(CLOCK_REALTIME);
+		uint64_t after = read_clock(CLOCK_MONOTONIC);
+
+		if (after - before >= width)
+			continue;
+		width = after - before;
+		KP_SET(&info, CLOCK, monotonic_ns, before + width / 2);
+		KP_SET(&info, CLOCK, realtime_ns, realtime);
+	}
 	return info;
 }

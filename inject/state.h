@@ -68,7 +68,10 @@ void kp_process_describe(const struct kp_settings *settings, struct kp_process_i
 
 /* Nanoseconds on the trace's clock, CLOCK_MONOTONIC. */
 uint64_t kp_clock_now(void);
-/* A pair of readings of the trace's clock and CLOCK_REALTIME, taken together. */
+/* A pair of readings of the trace's clock and CLOCK_REALTIME, taken together: the tightest of some.
+ */
 struct kp_clock_info kp_clock_pair(void);
+/* Differences of two pairs below that are errors of reading, not steps of CLOCK_REALTIME. */
+#define KP_CLOCK_STEP_NS 1000000LL
 
 #endif

@@ -100,6 +100,7 @@ struct kp_translator {
 	const struct kp_window_settings *asked;
 	struct cached_name names[NAME_CACHE_SIZE];
 	bool described[DEVICE_LIMIT];
+	uint64_t ahead_ns; /* what CUPTI's clock is ahead of kprof's; it may be behind */
 };
 
 struct kp_translator *kp_translator_create(const struct kp_cupti *cupti, struct kp_writer *writer)
@@ -153,6 +154,12 @@ static enum kp_status intern_name(struct kp_translator *translator, const char *
 	return status;
 }
 
+/* A time of a record on kprof's clock. 0 says that there is none. */
+static uint64_t ours(const struct kp_translator *translator, uint64_t at_ns)
+{
+	return at_ns ? at_ns - translator->ahead_ns : 0;
+}
+
 static bool keeps(uint64_t start_ns, uint64_t end_ns)
 {
 	return kp_window_counts_keeps(start_ns, end_ns) && kp_standby_keeps(start_ns, end_ns);
@@ -176,18 +183,18 @@ static void translate_kernel(struct kp_translator *translator, const kernel_reco
 		.launch_type = record->launchType,
 	};
 	struct kp_launch launch = {
-		.start_ns = record->start,
-		.end_ns = record->end,
+		.start_ns = ours(translator, record->start),
+		.end_ns = ours(translator, record->end),
 		.graph_node = record->graphNodeId,
 		.correlation = record->correlationId,
 		.graph = record->graphId,
 	};
-	enum kp_time_quality quality = kp_time_quality(record->start, record->end);
+	enum kp_time_quality quality = kp_time_quality(launch.start_ns, launch.end_ns);
 	bool filtered = false;
 	enum kp_status status;
 
-	kp_boards_kernel(record->name, record->deviceId, record->start, record->end);
-	if (!keeps(record->start, record->end)) {
+	kp_boards_kernel(record->name, record->deviceId, launch.start_ns, launch.end_ns);
+	if (!keeps(launch.start_ns, launch.end_ns)) {
 		kp_window_counts_discard(kp_inject.slot);
 		return;
 	}
@@ -249,6 +256,8 @@ static enum kp_memop_kind copy_kind(uint8_t kind)
 static void write_memop(struct kp_translator *translator, struct kp_memop memop,
 			struct kp_counts *counts)
 {
+	memop.start_ns = ours(translator, memop.start_ns);
+	memop.end_ns = ours(translator, memop.end_ns);
 	if (!keeps(memop.start_ns, memop.end_ns))
 		return;
 	counts->memops_recorded++;
@@ -285,11 +294,12 @@ static void translate_record(struct kp_translator *translator, const CUpti_Activ
 }
 
 void kp_translate(struct kp_translator *translator, uint8_t *bytes, size_t valid_bytes,
-		  struct kp_counts *counts)
+		  int64_t ahead_ns, struct kp_counts *counts)
 {
 	CUpti_Activity *record = NULL;
 	CUptiResult result;
 
+	translator->ahead_ns = (uint64_t)ahead_ns;
 	while (valid_bytes &&
 	       (result = translator->cupti->ActivityGetNextRecord(bytes, valid_bytes, &record)) !=
 		       CUPTI_ERROR_MAX_LIMIT_REACHED) {

@@ -18,9 +18,11 @@ struct kp_translator;
 /* A translator that writes into `writer`, both borrowed. NULL without memory. */
 struct kp_translator *kp_translator_create(const struct kp_cupti *cupti, struct kp_writer *writer);
 
-/* Writes all records of a filled buffer and adds to `counts` (recorded, invalid, untimed, unknown).
+/*
+ * Writes all records of a filled buffer and adds to `counts` (recorded, invalid, untimed, unknown).
+ * Their times are on a clock that is `ahead_ns` ahead of kprof's, and are put on that.
  */
 void kp_translate(struct kp_translator *translator, uint8_t *bytes, size_t valid_bytes,
-		  struct kp_counts *counts);
+		  int64_t ahead_ns, struct kp_counts *counts);
 
 #endif

@@ -130,12 +130,13 @@ static void print_synopsis(FILE *file, const struct kp_command *command)
 	if (command != kp_commands[0])
 		fprintf(file, ".Cm %s\n", command->name);
 	fputs(".Op Ar option ...\n", file);
-	if (command->takes_command)
+	if (strncmp(command->operands, "-- ", 3) == 0) {
 		fputs(".Fl -\n.Ar CMD\n.Op Ar ARG ...\n", file);
-	else if (command->least > 0)
-		fputs(".Ar FILE ...\n", file);
-	else if (command->most > 0)
-		fputs(".Op Ar COMMAND\n", file);
+	} else if (*command->operands) {
+		fputs(".Ar ", file);
+		print_quoted(file, command->operands);
+		fputc('\n', file);
+	}
 }
 
 static void print_commands(FILE *file)

@@ -160,7 +160,7 @@ static uint64_t translate_ns(const struct kp_cupti *cupti, uint8_t *records, siz
 		size_t some = count - at < RECORDS_A_BUFFER ? count - at : RECORDS_A_BUFFER;
 
 		kp_translate(translator, records + at * sizeof(CUpti_ActivityKernel8),
-			     some * sizeof(CUpti_ActivityKernel8), &counts);
+			     some * sizeof(CUpti_ActivityKernel8), 0, &counts);
 	}
 	kp_writer_flush(writer);
 	begin_ns = cpu_ns() - begin_ns;

@@ -81,6 +81,16 @@ def check_described(run):
     require(session["decode_cpu_ns"] > 0, "decoding costs nothing")
 
 
+def check_one_clock(run):
+    """Kernels and samples are on kprof's clock, though CUPTI keeps its own: minutes from the start."""
+    check_described(run)
+    process, = info_of(run.place)["processes"]
+    session, = process["counters"]
+    for at_ns in (process["first_ns"], process["last_ns"], session["begin_ns"], session["end_ns"]):
+        after_s = (at_ns - process["start_ns"]) / 1e9
+        require(0 <= after_s < 600, f"{after_s} s after the start")
+
+
 def check_all(run):
     check_sampled(run, least=100)
     session, = sessions_of(run.place)
@@ -183,6 +193,8 @@ def play_doctor(scenario, place):
 SCENARIOS = [
     Scenario("counters_doctor", play=play_doctor),
     Scenario("counters", args=SHORT, options=AUTO, kernels=200, check=check_described),
+    Scenario("counters_no_timestamps", args=SHORT, options=AUTO, kernels=200,
+             faults="wall,timestamp", check=check_one_clock),
     Scenario("counters_on", args=SHORT, options=ON, kernels=200,
              check=lambda run: check_sampled(run, probed=2)),
     Scenario("counters_all", args=SHORT, check=check_all, kernels=200,

@@ -49,11 +49,6 @@ void kp_runs_edge(bool of_process)
 	edges_of_process += of_process;
 }
 
-int64_t kp_share_clock_shift_ns(void)
-{
-	return 0;
-}
-
 /* Nobody watches, and all is kept. */
 bool kp_boards_watched(void)
 {

@@ -168,9 +168,13 @@ static const struct {
 
 int main(int argc, char **argv)
 {
+	const size_t kind_count = sizeof(kinds) / sizeof(kinds[0]);
 	struct making making = {0};
+	size_t kind = 0;
 
-	if (argc != 4) {
+	while (argc == 4 && kind < kind_count && strcmp(argv[1], kinds[kind].name) != 0)
+		kind++;
+	if (argc != 4 || kind == kind_count) {
 		fputs("Usage: make_hostile KIND COUNT LENGTH >FILE\n", stderr);
 		return 2;
 	}
@@ -178,9 +182,7 @@ int main(int argc, char **argv)
 	making.length = strtoul(argv[3], NULL, 10);
 	making.text = calloc(making.length + 1, 1);
 	check(making.text ? kp_writer_create(STDOUT_FILENO, 1, &making.writer) : KP_NO_MEMORY);
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (strcmp(argv[1], kinds[i].name) == 0)
-			kinds[i].make(&making);
+	kinds[kind].make(&making);
 	check(kp_writer_flush(making.writer));
 	kp_writer_destroy(making.writer);
 	free(making.text);

@@ -68,6 +68,12 @@ class Hostile(Case):
     def test_many_devices(self):
         self.check("devices", 20000, 8)
 
+    def test_many_streams(self):
+        self.check("streams", 20000, 0)
+
+    def test_giant_notes(self):
+        self.check("notes", 300, 60000)
+
     def names(self, count, length):
         """The rows of the kernels with such names."""
         made = subprocess.run([os.path.join(HELPERS, "launcher_make_hostile"), "names", str(count),
