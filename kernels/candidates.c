@@ -89,16 +89,11 @@ static bool supports(uint32_t builtin, const int64_t *values, const char **reaso
 	if (!fill(builtin, values, &args))
 		return false;
 	switch ((enum kp_ab_builtin)builtin) {
-	case KP_AB_BUILTIN_linear_skinny:
-		return kp_linear_skinny_supports(&args.linear_skinny, reason);
-	case KP_AB_BUILTIN_rmsnorm:
-		return kp_rmsnorm_supports(&args.rmsnorm, reason);
-	case KP_AB_BUILTIN_layernorm:
-		return kp_layernorm_supports(&args.layernorm, reason);
-	case KP_AB_BUILTIN_activation:
-		return kp_activation_supports(&args.activation, reason);
-	case KP_AB_BUILTIN_softmax:
-		return kp_softmax_supports(&args.softmax, reason);
+#define BUILTIN(name, what)                                                                        \
+	case KP_AB_BUILTIN_##name:                                                                 \
+		return kp_##name##_supports(&args.name, reason);
+#define ARG(builtin, name, kind, needed, otherwise, what)
+#include "trace/ab_builtins.def"
 	case KP_AB_BUILTIN_COUNT:
 		break;
 	}
@@ -122,24 +117,17 @@ static enum kp_status launch(const struct kp_candidates_set *set, uint32_t built
 
 	if (!fill(builtin, values, &args))
 		return KP_INVALID;
-	switch ((enum kp_ab_builtin)builtin) {
-	case KP_AB_BUILTIN_linear_skinny:
+	if (builtin == KP_AB_BUILTIN_linear_skinny) {
 		args.linear_skinny.workspace = memory;
 		args.linear_skinny.workspace_bytes = memory_bytes;
-		args.linear_skinny.stream = stream;
-		return kp_linear_skinny(set->kernels, &args.linear_skinny);
-	case KP_AB_BUILTIN_rmsnorm:
-		args.rmsnorm.stream = stream;
-		return kp_rmsnorm(set->kernels, &args.rmsnorm);
-	case KP_AB_BUILTIN_layernorm:
-		args.layernorm.stream = stream;
-		return kp_layernorm(set->kernels, &args.layernorm);
-	case KP_AB_BUILTIN_activation:
-		args.activation.stream = stream;
-		return kp_activation(set->kernels, &args.activation);
-	case KP_AB_BUILTIN_softmax:
-		args.softmax.stream = stream;
-		return kp_softmax(set->kernels, &args.softmax);
+	}
+	switch ((enum kp_ab_builtin)builtin) {
+#define BUILTIN(name, what)                                                                        \
+	case KP_AB_BUILTIN_##name:                                                                 \
+		args.name.stream = stream;                                                         \
+		return kp_##name(set->kernels, &args.name);
+#define ARG(builtin, name, kind, needed, otherwise, what)
+#include "trace/ab_builtins.def"
 	case KP_AB_BUILTIN_COUNT:
 		break;
 	}
