@@ -216,6 +216,7 @@ static void restore(CUstreamCaptureMode *mode)
 /* Comparisons that have ended are judged here too: the worker looks only now and then. */
 static struct kp_ab_slot *shadow(struct kp_ab_variant *variant)
 {
+	enum kp_ab_reason reason = KP_AB_REASON_UNVERIFIED;
 	struct kp_ab_slot *slot = NULL;
 	CUstreamCaptureMode mode;
 
@@ -226,12 +227,12 @@ static struct kp_ab_slot *shadow(struct kp_ab_variant *variant)
 	if (pthread_mutex_trylock(&kp_ab.rare) == 0) {
 		relax(&mode);
 		kp_ab_judge();
-		slot = kp_ab_shadow_begin(own->context, &own->job,
-					  atomic_fetch_add(&variant->tried, 1));
+		reason = kp_ab_shadow_begin(own->context, &own->job,
+					    atomic_fetch_add(&variant->tried, 1), &slot);
 		restore(&mode);
 		pthread_mutex_unlock(&kp_ab.rare);
 	}
-	excuse(own->job.number, slot ? KP_AB_REASON_SHADOW : KP_AB_REASON_UNVERIFIED);
+	excuse(own->job.number, reason);
 	if (slot)
 		count(own->job.number, KP_AB_COUNT_SHADOWED);
 	return slot;
@@ -280,7 +281,7 @@ static bool take_turn(void)
 
 	count(own->job.number, KP_AB_COUNT_ELIGIBLE);
 	own->context = kp_ab_context_get(&kp_ab.plan, kp_ab.candidates, &kp_ab.driver);
-	if (!own->context)
+	if (!own->context || !kp_ab_candidate_is_loaded(own->context, &own->job))
 		choice.reason = KP_AB_REASON_NOT_LOADED;
 	else if (variant)
 		choice = kp_ab_turns_choose(variant, &own->job);

@@ -65,8 +65,6 @@ static enum kp_ab_reason run_module(struct kp_ab_context *context, const struct 
 	int64_t storage[KP_AB_ARGUMENTS_MOST];
 	void *arguments[KP_AB_ARGUMENTS_MOST];
 
-	if (!context->functions[job->number])
-		return KP_AB_REASON_NOT_LOADED;
 	for (uint32_t i = 0; i < job->rule->argument_count; i++) {
 		float single = (float)kp_ab_double(values[i]);
 
@@ -75,10 +73,22 @@ static enum kp_ab_reason run_module(struct kp_ab_context *context, const struct 
 			memcpy(&storage[i], &single, sizeof(single));
 		arguments[i] = &storage[i];
 	}
-	if (kp_ab_driver_for_kernels(&kp_ab.driver)
-		    .launch(&config, context->functions[job->number], arguments, NULL))
+	if (kp_ab_driver_launch(&config, context->functions[job->number], arguments, NULL))
 		return KP_AB_REASON_FAILED;
 	return KP_AB_REASON_COUNT;
+}
+
+bool kp_ab_candidate_is_loaded(const struct kp_ab_context *context, const struct kp_ab_job *job)
+{
+	switch ((enum kp_ab_replace)job->rule->replace) {
+	case KP_AB_REPLACE_BUILTIN:
+		return true; /* or there is no context */
+	case KP_AB_REPLACE_MODULE:
+		return context->functions[job->number] != NULL;
+	case KP_AB_REPLACE_LIBRARY:
+		break;
+	}
+	return kp_ab.entries[job->number] != NULL;
 }
 
 enum kp_ab_reason kp_ab_candidate_run(struct kp_ab_context *context, const struct kp_ab_job *job,
@@ -92,8 +102,6 @@ enum kp_ab_reason kp_ab_candidate_run(struct kp_ab_context *context, const struc
 	case KP_AB_REPLACE_LIBRARY:
 		break;
 	}
-	if (!kp_ab.entries[job->number])
-		return KP_AB_REASON_NOT_LOADED;
 	return kp_ab.entries[job->number](values, job->rule->argument_count, job->stream) == 0
 		       ? KP_AB_REASON_COUNT
 		       : KP_AB_REASON_FAILED;

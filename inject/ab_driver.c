@@ -19,7 +19,7 @@ const char *kp_ab_driver_find(struct kp_ab_driver *driver)
 	return NULL;
 }
 
-static int launch_counted(const void *config, void *function, void **arguments, void **extra)
+int kp_ab_driver_launch(const void *config, void *function, void **arguments, void **extra)
 {
 	const CUlaunchConfig *known = config;
 	CUresult result;
@@ -34,7 +34,7 @@ static int launch_counted(const void *config, void *function, void **arguments, 
 
 struct kp_kernels_driver kp_ab_driver_for_kernels(const struct kp_ab_driver *driver)
 {
-	struct kp_kernels_driver out = {.launch = launch_counted};
+	struct kp_kernels_driver out = {.launch = kp_ab_driver_launch};
 
 	/* The same functions with handles as plain pointers, as kernels.h has them. */
 	*(void **)&out.library_load = *(void *const *)(const void *)&driver->library_load;

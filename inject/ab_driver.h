@@ -41,6 +41,8 @@ struct kp_ab_driver {
 
 /* NULL: all are there. Else the name of one that is not. */
 const char *kp_ab_driver_find(struct kp_ab_driver *driver);
+/* A launch that is counted as issued. */
+int kp_ab_driver_launch(const void *config, void *function, void **arguments, void **extra);
 /* The driver for libkprof_candidates, whose launches are counted as issued. */
 struct kp_kernels_driver kp_ab_driver_for_kernels(const struct kp_ab_driver *driver);
 

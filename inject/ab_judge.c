@@ -54,8 +54,6 @@ static struct whole add_up(const struct kp_ab_output_result *result, uint32_t bl
 	struct kp_compare_part again = {0};
 	struct whole whole = {.noise_rms = NAN, .outside = result->guard};
 
-	for (int i = 0; i < KP_AB_WORST; i++)
-		whole.worst[i].difference = 0;
 	for (uint32_t i = 0; i < blocks; i++) {
 		add_part(&whole.sum, &result->parts[1][i]);
 		add_part(&again, &result->noise[i]);
@@ -66,12 +64,13 @@ static struct whole add_up(const struct kp_ab_output_result *result, uint32_t bl
 	return whole;
 }
 
-/* Why an output is wrong; NULL: it is not. */
-static const char *fault_of(const struct kp_ab_job *job, const struct kp_ab_data *data,
-			    const struct whole *whole)
+static struct kp_ab_accuracy_verdict judge_output(const struct kp_ab_job *job,
+						  const struct kp_ab_data *data,
+						  const struct whole *whole, bool inputs_changed)
 {
 	const struct kp_compare_part *sum = &whole->sum;
 	const struct kp_ab_figures figures = {
+		.inputs_changed = inputs_changed,
 		.expected = data->matrix.rows * data->matrix.columns,
 		.elements = sum->elements,
 		.finite = sum->finite,
@@ -85,9 +84,8 @@ static const char *fault_of(const struct kp_ab_job *job, const struct kp_ab_data
 		.exact_candidate = NAN,
 		.rms_tolerated = job->rule->tolerance.rms,
 	};
-	enum kp_ab_fault fault = kp_ab_accuracy(&figures).fault;
 
-	return fault == KP_AB_FAULT_NONE ? NULL : kp_ab_fault_key(fault);
+	return kp_ab_accuracy(&figures);
 }
 
 static uint32_t blocks_of(const struct kp_ab_data *data)
@@ -140,41 +138,47 @@ static void write_output(uint32_t i, const struct whole *whole, bool more)
 	kp_ab_write("]}");
 }
 
-/* A rule that was wrong once is not asked again. */
-static void conclude(const struct kp_ab_slot *slot, const char *fault)
+/*
+ * A rule that was wrong once is not asked again. That nothing was wrong where all outputs are of
+ * zeros, or none is finite, tells nothing: zeros, or what lay there, would have been right, too.
+ */
+static void conclude(const struct kp_ab_slot *slot, enum kp_ab_fault fault, bool says_little)
 {
 	struct kp_ab_variant *variant = kp_ab_variant(slot->job.shape);
 
-	if (fault)
+	if (fault != KP_AB_FAULT_NONE)
 		atomic_fetch_or(&kp_ab.wrong, 1U << slot->job.number);
-	else if (variant)
+	else if (variant && !says_little)
 		atomic_fetch_add(&variant->passed, 1);
 }
 
 static void judge(const struct kp_ab_slot *slot)
 {
 	const struct kp_ab_job *job = &slot->job;
-	const char *fault = changes_inputs(slot) ? kp_ab_fault_key(KP_AB_FAULT_INPUTS) : NULL;
-	bool more = false;
+	bool inputs_changed = changes_inputs(slot), says_little = true, more = false;
+	enum kp_ab_fault fault = KP_AB_FAULT_NONE;
 
 	kp_ab_write("{\"shadow\":{\"rule\":%u,\"shape\":\"%016llx\",\"poison\":\"%08x\","
 		    "\"outputs\":[",
 		    job->number, (unsigned long long)job->shape, slot->poison);
 	for (uint32_t i = 0; i < job->data_count; i++) {
+		struct kp_ab_accuracy_verdict found;
 		struct whole whole;
-		const char *found;
 
 		if (job->data[i].role == KP_AB_INPUT)
 			continue;
 		whole = add_up(&slot->host->outputs[i], blocks_of(&job->data[i]), slot->noise);
-		found = fault_of(job, &job->data[i], &whole);
-		fault = fault ? fault : found;
+		found = judge_output(job, &job->data[i], &whole, inputs_changed);
+		fault = fault == KP_AB_FAULT_NONE ? found.fault : fault;
+		says_little &= found.says_little;
 		write_output(job->data[i].number, &whole, more);
 		more = true;
 	}
-	kp_ab_write("],\"fault\":%s%s%s}}\n", fault ? "\"" : "", fault ? fault : "null",
-		    fault ? "\"" : "");
-	conclude(slot, fault);
+	if (fault == KP_AB_FAULT_NONE)
+		kp_ab_write("],\"fault\":null}}\n");
+	else
+		kp_ab_write("],\"fault\":\"%s\"}}\n", kp_ab_fault_key(fault));
+	conclude(slot, fault, says_little);
 }
 
 void kp_ab_judge(void)

@@ -147,10 +147,12 @@ static bool guard(struct kp_ab_context *context, const struct kp_ab_slot *slot, 
 }
 
 /* The candidate, with all that must be done before the original runs. */
-static bool run_candidate(struct kp_ab_context *context, struct kp_ab_slot *slot, size_t touched)
+static enum kp_ab_reason run_candidate(struct kp_ab_context *context, struct kp_ab_slot *slot,
+				       size_t touched)
 {
 	const struct kp_ab_job *job = &slot->job;
 	int64_t values[KP_AB_ARGUMENT_ROW_COUNT];
+	enum kp_ab_reason reason;
 	bool good = kp_ab.driver.fill(slot->memory, slot->poison, touched / 4, job->stream) ==
 		    CUDA_SUCCESS;
 
@@ -159,32 +161,38 @@ static bool run_candidate(struct kp_ab_context *context, struct kp_ab_slot *slot
 			good = copy(context, slot, job->data[i].matrix,
 				    moved(&job->data[i], slot->scratch[i]));
 	if (!good || !sum_up(context, slot, 0))
-		return false;
+		return KP_AB_REASON_FAILED;
 	redirect(slot, values);
-	good = kp_ab_candidate_run(context, job, values, true) == KP_AB_REASON_COUNT;
-	if (!good || !sum_up(context, slot, 1))
-		return false;
+	reason = kp_ab_candidate_run(context, job, values, true);
+	if (reason != KP_AB_REASON_COUNT)
+		return reason;
+	good = sum_up(context, slot, 1);
 	for (uint32_t i = 0; good && i < job->data_count; i++)
 		if (is_output(&job->data[i]))
 			good = guard(context, slot, i);
-	return good;
+	return good ? KP_AB_REASON_SHADOW : KP_AB_REASON_FAILED;
 }
 
-struct kp_ab_slot *kp_ab_shadow_begin(struct kp_ab_context *context, const struct kp_ab_job *job,
-				      uint32_t tried)
+enum kp_ab_reason kp_ab_shadow_begin(struct kp_ab_context *context, const struct kp_ab_job *job,
+				     uint32_t tried, struct kp_ab_slot **out)
 {
 	bool noise = has_noise(job, tried);
 	struct kp_ab_slot *slot = kp_ab_context_slot(context, &kp_ab.driver, room_for(job, noise));
+	enum kp_ab_reason reason;
 
+	*out = NULL;
 	if (!slot)
-		return NULL;
+		return KP_AB_REASON_UNVERIFIED;
 	slot->job = *job;
 	slot->noise = noise;
 	slot->repeated = false;
 	slot->poison = poisons[tried % 2];
 	slot->turn++;
 	/* If anything fails from here on, the slot stays taken: the GPU may still work in it. */
-	return run_candidate(context, slot, lay_out(slot)) ? slot : NULL;
+	reason = run_candidate(context, slot, lay_out(slot));
+	if (reason == KP_AB_REASON_SHADOW)
+		*out = slot;
+	return reason;
 }
 
 static bool compare(struct kp_ab_context *context, const struct kp_ab_slot *slot, uint32_t i)

@@ -45,13 +45,16 @@ bool kp_ab_product_looked_at(uint32_t rules, const int64_t *symbols, CUstream st
 /* The variant of a shape; NULL: there are too many. */
 struct kp_ab_variant *kp_ab_variant(uint64_t shape);
 
-/* ab_candidate.c: KP_AB_REASON_COUNT: it was launched; else why not. `locked`: with the mutex. */
+/* ab_candidate.c: whether its code could be loaded. */
+bool kp_ab_candidate_is_loaded(const struct kp_ab_context *context, const struct kp_ab_job *job);
+/* KP_AB_REASON_COUNT: one that is loaded was launched; else why not. `locked`: with the mutex. */
 enum kp_ab_reason kp_ab_candidate_run(struct kp_ab_context *context, const struct kp_ab_job *job,
 				      const int64_t *values, bool locked);
 
-/* ab_shadow.c, with the mutex: the candidate into scratch; NULL: it could not be. */
-struct kp_ab_slot *kp_ab_shadow_begin(struct kp_ab_context *context, const struct kp_ab_job *job,
-				      uint32_t tried);
+/* ab_shadow.c, with the mutex: the candidate into scratch. KP_AB_REASON_SHADOW: *out; else why not.
+ */
+enum kp_ab_reason kp_ab_shadow_begin(struct kp_ab_context *context, const struct kp_ab_job *job,
+				     uint32_t tried, struct kp_ab_slot **out);
 /* After the original. True: it has to run again. */
 bool kp_ab_shadow_end(struct kp_ab_context *context, struct kp_ab_slot *slot, bool succeeded);
 

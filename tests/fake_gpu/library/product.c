@@ -2,27 +2,11 @@
 #include "tests/fake_gpu/library/product.h"
 
 #include <stdint.h>
-#include <string.h>
+
+#include "tests/fake_gpu/common/bf16.h"
 
 #define BF16 14 /* of cudaDataType */
 #define TRANSPOSED 1
-
-static float load(const void *at, int64_t i)
-{
-	uint32_t bits = (uint32_t)((const uint16_t *)at)[i] << 16;
-	float value;
-
-	memcpy(&value, &bits, sizeof(value));
-	return value;
-}
-
-static void store(void *at, int64_t i, float value)
-{
-	uint32_t bits;
-
-	memcpy(&bits, &value, sizeof(bits));
-	((uint16_t *)at)[i] = (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
 
 void kp_fake_product(CUstream stream, const struct kp_fake_product *of)
 {
@@ -36,11 +20,11 @@ void kp_fake_product(CUstream stream, const struct kp_fake_product *of)
 		for (int i = 0; i < of->m; i++) {
 			float sum = of->beta == 0
 					    ? 0
-					    : of->beta * load(of->c, j * (int64_t)of->ldc + i);
+					    : of->beta * bf16_load(of->c, j * (int64_t)of->ldc + i);
 
 			for (int l = 0; l < of->k; l++)
-				sum += of->alpha * load(of->a, i * (int64_t)of->lda + l) *
-				       load(of->b, j * (int64_t)of->ldb + l);
-			store(of->c, j * (int64_t)of->ldc + i, sum);
+				sum += of->alpha * bf16_load(of->a, i * (int64_t)of->lda + l) *
+				       bf16_load(of->b, j * (int64_t)of->ldb + l);
+			bf16_store(of->c, j * (int64_t)of->ldc + i, sum);
 		}
 }

@@ -7,27 +7,12 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "tests/fake_gpu/common/bf16.h"
+
 #define ENTRY(name)                                                                                \
 	__attribute__((visibility("default"))) int name(const int64_t *arguments, uint32_t count,  \
 							void *stream);                             \
 	int name(const int64_t *arguments, uint32_t count, void *stream)
-
-static float load(const void *at, int64_t i)
-{
-	uint32_t bits = (uint32_t)((const uint16_t *)at)[i] << 16;
-	float value;
-
-	memcpy(&value, &bits, sizeof(value));
-	return value;
-}
-
-static void store(void *at, int64_t i, float value)
-{
-	uint32_t bits;
-
-	memcpy(&bits, &value, sizeof(bits));
-	((uint16_t *)at)[i] = (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
 
 /* What is done to rows from `first` on and columns below `columns`: y = factor · x. */
 static void scale(const int64_t *arguments, int64_t first, int64_t columns, float factor)
@@ -37,7 +22,8 @@ static void scale(const int64_t *arguments, int64_t first, int64_t columns, floa
 
 	for (int64_t i = first; i < arguments[2]; i++)
 		for (int64_t j = 0; j < columns; j++)
-			store(y, i * arguments[4] + j, factor * load(x, i * arguments[4] + j));
+			bf16_store(y, i * arguments[4] + j,
+				   factor * bf16_load(x, i * arguments[4] + j));
 }
 
 static int right(const int64_t *arguments, uint32_t count)
@@ -85,7 +71,7 @@ ENTRY(not_a_number)
 {
 	(void)stream;
 	right(arguments, count);
-	store((void *)arguments[1], arguments[4] + 7, NAN);
+	bf16_store((void *)arguments[1], arguments[4] + 7, NAN);
 	return 0;
 }
 
@@ -93,7 +79,7 @@ ENTRY(mutates)
 {
 	(void)stream;
 	right(arguments, count);
-	store((void *)arguments[0], 2 * arguments[4] + 1, 77);
+	bf16_store((void *)arguments[0], 2 * arguments[4] + 1, 77);
 	return 0;
 }
 
@@ -120,7 +106,7 @@ ENTRY(outside)
 {
 	(void)stream;
 	right(arguments, count);
-	store((void *)arguments[1], (arguments[2] - 1) * arguments[4] + arguments[3] + 1, 1);
+	bf16_store((void *)arguments[1], (arguments[2] - 1) * arguments[4] + arguments[3] + 1, 1);
 	return 0;
 }
 
@@ -128,7 +114,7 @@ ENTRY(gaps)
 {
 	(void)stream;
 	right(arguments, count);
-	store((void *)arguments[1], arguments[3] + 2, 1);
+	bf16_store((void *)arguments[1], arguments[3] + 2, 1);
 	return 0;
 }
 

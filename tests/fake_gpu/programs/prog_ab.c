@@ -3,11 +3,12 @@
  *
  *	prog_ab WORK ROUNDS [wait]
  *
- * WORK is «double» (y = 2 x of 5 rows of 24 columns, 32 apart, by a kernel «double_rows»), «silu»
- * (in place, named as that of llm_decode), «softmax» (named as PyTorch's), «gemm» (a linear layer
- *of 3 tokens by cublasGemmEx) or «graph» (a product outside of a capture first, then in one, whose
- * graph is launched). It prints what the results add up to, after all rounds. With
- * «wait» it says that it is ready, waits for a line, and does all rounds again.
+ * WORK is «double» (y = 2 x of 5 rows of 24 columns, 32 apart, by a kernel «double_rows»), «blank»
+ * (the same, but x is 0 in the first half of the rounds), «silu» (in place, named as that of
+ * llm_decode), «softmax» (named as PyTorch's), «gemm» (a linear layer
+ * of 3 tokens by cublasGemmEx) or «graph» (a product outside of a capture first, then in one, whose
+ * graph is launched). It prints what the results add up to, after all rounds. With «wait» it says
+ * that it is ready, waits for a line, and does all rounds again.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -18,6 +19,7 @@
 
 #include <cuda.h>
 
+#include "tests/fake_gpu/common/bf16.h"
 #include "tests/fake_gpu/common/image.h"
 #include "tests/fake_gpu/library/cublas.h"
 
@@ -37,23 +39,6 @@ static void check(int result, const char *what)
 	exit(3);
 }
 
-static float load(const void *at, size_t i)
-{
-	uint32_t bits = (uint32_t)((const uint16_t *)at)[i] << 16;
-	float value;
-
-	memcpy(&value, &bits, sizeof(value));
-	return value;
-}
-
-static void store(void *at, size_t i, float value)
-{
-	uint32_t bits;
-
-	memcpy(&bits, &value, sizeof(bits));
-	((uint16_t *)at)[i] = (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-
 /* ---- kernels ---- */
 
 /* (const bf16 *x, bf16 *y, int rows, int columns, long stride) */
@@ -67,7 +52,7 @@ static void double_rows(const uint32_t grid[3], void **arguments)
 	(void)grid;
 	for (int i = 0; i < rows; i++)
 		for (int j = 0; j < columns; j++)
-			store(y, (size_t)(i * stride + j), 2 * load(x, (size_t)(i * stride + j)));
+			bf16_store(y, i * stride + j, 2 * bf16_load(x, i * stride + j));
 }
 
 /* (bf16 *x, size_t count) */
@@ -76,8 +61,8 @@ static void silu(const uint32_t grid[3], void **arguments)
 	void *x = *(void **)arguments[0];
 
 	(void)grid;
-	for (size_t i = 0; i < *(size_t *)arguments[1]; i++)
-		store(x, i, load(x, i) / (1 + expf(-load(x, i))));
+	for (int64_t i = 0; i < *(int64_t *)arguments[1]; i++)
+		bf16_store(x, i, bf16_load(x, i) / (1 + expf(-bf16_load(x, i))));
 }
 
 /* (bf16 *y, const bf16 *x, int rows, int stride, int columns, …) */
@@ -88,16 +73,15 @@ static void softmax(const uint32_t grid[3], void **arguments)
 	int rows = *(int *)arguments[2], columns = *(int *)arguments[4];
 
 	(void)grid;
-	for (int i = 0; i < rows; i++) {
+	for (int64_t i = 0; i < rows * (int64_t)columns; i += columns) {
 		float most = -INFINITY, sum = 0;
 
 		for (int j = 0; j < columns; j++)
-			most = fmaxf(most, load(x, (size_t)i * (size_t)columns + (size_t)j));
+			most = fmaxf(most, bf16_load(x, i + j));
 		for (int j = 0; j < columns; j++)
-			sum += expf(load(x, (size_t)i * (size_t)columns + (size_t)j) - most);
+			sum += expf(bf16_load(x, i + j) - most);
 		for (int j = 0; j < columns; j++)
-			store(y, (size_t)i * (size_t)columns + (size_t)j,
-			      expf(load(x, (size_t)i * (size_t)columns + (size_t)j) - most) / sum);
+			bf16_store(y, i + j, expf(bf16_load(x, i + j) - most) / sum);
 	}
 }
 
@@ -146,7 +130,7 @@ static void *make(size_t count, float step)
 
 	check((int)cuMemAlloc(&memory, count * 2), "cuMemAlloc");
 	for (size_t i = 0; i < count; i++)
-		store((void *)memory, i, step * (float)((i * 37) % 61) - 20 * step);
+		bf16_store((void *)memory, i, step * (float)((i * 37) % 61) - 20 * step);
 	return (void *)memory;
 }
 
@@ -155,7 +139,7 @@ static double sum_of(const void *data, size_t count)
 	double sum = 0;
 
 	for (size_t i = 0; i < count; i++)
-		sum += (double)load(data, i) * (double)(1 + i % 7);
+		sum += (double)bf16_load(data, i) * (double)(1 + i % 7);
 	return sum;
 }
 
@@ -168,9 +152,9 @@ static void wait_for_line(void)
 	(void)getchar();
 }
 
-static double work_double(long rounds)
+static double work_double(long rounds, bool blank)
 {
-	void *x = make(ROWS * STRIDE, 0.125F), *y = make(ROWS * STRIDE, 1);
+	void *x = make(ROWS * STRIDE, blank ? 0 : 0.125F), *y = make(ROWS * STRIDE, 1);
 	int rows = ROWS, columns = COLUMNS;
 	long stride = STRIDE;
 	void *arguments[] = {&x, &y, &rows, &columns, &stride};
@@ -178,7 +162,10 @@ static double work_double(long rounds)
 	for (long i = 0; i < (waits ? 2 : 1) * rounds; i++) {
 		if (waits && i == rounds)
 			wait_for_line();
-		store(x, 3, (float)(i % 5)); /* what is kept from an earlier launch is wrong */
+		if (!blank || i >= rounds / 2)
+			bf16_store(
+				x, 3,
+				(float)(i % 5)); /* what is kept from an earlier launch is wrong */
 		launch(0, arguments);
 	}
 	return sum_of(y, ROWS * STRIDE);
@@ -256,8 +243,8 @@ int main(int argc, char **argv)
 	check((int)cuDevicePrimaryCtxRetain(&context, 0), "cuDevicePrimaryCtxRetain");
 	check((int)cuCtxSetCurrent(context), "cuCtxSetCurrent");
 	check((int)cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
-	if (strcmp(argv[1], "double") == 0)
-		sum = work_double(rounds);
+	if (strcmp(argv[1], "double") == 0 || strcmp(argv[1], "blank") == 0)
+		sum = work_double(rounds, argv[1][0] == 'b');
 	else if (strcmp(argv[1], "silu") == 0)
 		sum = work_silu(rounds);
 	else if (strcmp(argv[1], "softmax") == 0)
