@@ -90,7 +90,6 @@ CUresult kp_ab_launch_after(kp_ab_launch_ex launch, const CUlaunchConfig *config
 /* A product of cuBLAS or cuBLASLt: its addresses, and how to ask for its stream. */
 struct kp_ab_product {
 	const struct kp_library_call *call;
-	const char *entry;
 	const void *alpha, *beta; /* fp32, in the host's memory; NULL: unknown */
 	const void *a, *b, *c, *bias;
 	void *d;

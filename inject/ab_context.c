@@ -34,16 +34,16 @@ uint64_t kp_ab_context_memory(struct kp_ab_context *context, const struct kp_ab_
 	CUdeviceptr memory = 0;
 	bool good;
 
-	if (bytes > KP_AB_MEMORY_MOST ||
-	    atomic_fetch_add(&context->taken, bytes) > KP_AB_MEMORY_MOST - bytes) {
-		if (bytes <= KP_AB_MEMORY_MOST)
-			atomic_fetch_sub(&context->taken, bytes);
+	if (bytes > KP_AB_MEMORY_MOST)
 		return 0;
+	good = atomic_fetch_add(&context->taken, bytes) <= KP_AB_MEMORY_MOST - bytes &&
+	       driver->exchange_capture_mode(&mode) == CUDA_SUCCESS;
+	if (good) {
+		good = driver->memory(&memory, bytes) == CUDA_SUCCESS;
+		driver->exchange_capture_mode(&mode);
 	}
-	if (driver->exchange_capture_mode(&mode) != CUDA_SUCCESS)
-		return 0;
-	good = driver->memory(&memory, bytes) == CUDA_SUCCESS;
-	driver->exchange_capture_mode(&mode);
+	if (!good)
+		atomic_fetch_sub(&context->taken, bytes);
 	return good ? memory : 0;
 }
 

@@ -59,7 +59,7 @@ bool kp_ab_product_begins(const struct kp_ab_product *product)
 
 	if (!kp_ab_is_on() || kp_ab_inside || kp_ab_open)
 		return false; /* kprof's own, or within one that is looked at */
-	rules = kp_ab_match_entry(product->entry);
+	rules = kp_ab_match_entry(product->call->entry);
 	if (!rules)
 		return false;
 	fill(product, symbols);

@@ -143,14 +143,16 @@ static bool add_sizes(const struct kp_ab_plan *plan, const struct kp_ab_view *vi
 
 	if (rule->replace != KP_AB_REPLACE_MODULE)
 		return true;
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 3; i++) {
 		if (!add_size(plan, rule->grid[i], view, INT32_MAX, &out->grid[i]) ||
 		    !add_size(plan, rule->block[i], view, 1024, &out->block[i]))
 			return false;
+		mix(&out->shape, out->grid[i] | (uint64_t)out->block[i] << 32);
+	}
 	if (!value_of(plan, rule->shared, view, 0, &shared) || shared < 0 || shared > 49152)
 		return false;
 	out->shared_bytes = (uint32_t)shared;
-	mix(&out->shape, out->grid[0] ^ (uint64_t)out->grid[1] << 32);
+	mix(&out->shape, out->shared_bytes);
 	return true;
 }
 

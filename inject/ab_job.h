@@ -25,8 +25,8 @@ struct kp_ab_job {
 	uint32_t grid[3], block[3], shared_bytes;
 	struct kp_ab_data data[KP_AB_TENSORS_MOST];
 	uint32_t data_count;
-	uint64_t
-		shape; /* a hash of all but the addresses: what was verified for one holds for it */
+	/* A hash of all but the addresses: what was verified for one holds for it. */
+	uint64_t shape;
 };
 
 /* Whether a rule's conditions hold. KP_AB_REASON_COUNT: yes; else why not. */

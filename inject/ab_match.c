@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inject/library_doors.h"
+
 #define PLACES 8192U /* a power of two */
 #define LOOK_MOST 16U
 #define LAYOUTS_MOST 512U
@@ -26,6 +28,19 @@ static _Atomic uint32_t generation;
 static const struct kp_ab_plan *plan;
 static const struct kp_ab_driver *driver;
 static regex_t *patterns;
+static uint32_t entries[KP_LIBRARY_ENTRY_COUNT]; /* rules of each of the libraries' functions */
+
+static uint32_t rules_of_entry(const char *name)
+{
+	uint32_t rules = 0;
+
+	for (uint32_t i = 0; i < plan->header->rules.count; i++)
+		if (plan->rules[i].match == KP_AB_MATCH_GEMM &&
+		    (plan->rules[i].pattern == KP_AB_NONE ||
+		     regexec(&patterns[i], name, 0, NULL, 0) == 0))
+			rules |= 1U << i;
+	return rules;
+}
 
 bool kp_ab_match_start(const struct kp_ab_plan *of, const struct kp_ab_driver *by)
 {
@@ -44,6 +59,8 @@ bool kp_ab_match_start(const struct kp_ab_plan *of, const struct kp_ab_driver *b
 		    regcomp(&patterns[i], plan->texts + rule->pattern, REG_EXTENDED | REG_NOSUB))
 			return false;
 	}
+	for (uint64_t entry = 0; entry < KP_LIBRARY_ENTRY_COUNT; entry++)
+		entries[entry] = rules_of_entry(kp_library_doors_entry(entry));
 	return true;
 }
 
@@ -52,16 +69,9 @@ void kp_ab_match_anew(void)
 	atomic_fetch_add(&generation, 1);
 }
 
-uint32_t kp_ab_match_entry(const char *entry)
+uint32_t kp_ab_match_entry(uint64_t entry)
 {
-	uint32_t rules = 0;
-
-	for (uint32_t i = 0; i < plan->header->rules.count; i++)
-		if (plan->rules[i].match == KP_AB_MATCH_GEMM &&
-		    (plan->rules[i].pattern == KP_AB_NONE ||
-		     regexec(&patterns[i], entry, 0, NULL, 0) == 0))
-			rules |= 1U << i;
-	return rules;
+	return entries[entry];
 }
 
 static bool fits_name(uint32_t i, const char *name)
@@ -104,11 +114,11 @@ static bool read_layout(CUfunction function, struct kp_ab_layout *out)
 }
 
 /* A launch takes a CUkernel in place of a CUfunction; only the latter has a name and parameters. */
-static uint32_t find_out(CUfunction handle, const struct kp_ab_layout **layout)
+static uint32_t find_out(CUfunction handle, struct kp_ab_layout *layout)
 {
 	CUfunction function = handle;
 	const char *name = NULL;
-	uint32_t rules = 0, number;
+	uint32_t rules = 0;
 
 	if (driver->function_name(&name, function) != CUDA_SUCCESS &&
 	    (driver->kernel_function(&function, handle) != CUDA_SUCCESS ||
@@ -117,16 +127,29 @@ static uint32_t find_out(CUfunction handle, const struct kp_ab_layout **layout)
 	for (uint32_t i = 0; name && i < plan->header->rules.count; i++)
 		if (fits_name(i, name))
 			rules |= 1U << i;
-	if (!rules || atomic_load(&layouts_used) >= LAYOUTS_MOST)
+	if (!rules || !read_layout(function, layout))
 		return 0;
-	number = atomic_fetch_add(&layouts_used, 1);
-	if (number >= LAYOUTS_MOST || !read_layout(function, &layouts[number]))
-		return 0;
-	*layout = &layouts[number];
 	for (uint32_t i = 0; i < plan->header->rules.count; i++)
-		if (rules >> i & 1 && !fits_layout(&plan->rules[i], &layouts[number]))
+		if (rules >> i & 1 && !fits_layout(&plan->rules[i], layout))
 			rules &= ~(1U << i);
 	return rules;
+}
+
+/* Kept for good; what a place had before, if that is the same. NULL: there are too many. */
+static const struct kp_ab_layout *keep(const struct kp_ab_layout *before,
+				       const struct kp_ab_layout *layout)
+{
+	uint32_t number;
+
+	if (before && memcmp(before, layout, sizeof(*layout)) == 0)
+		return before;
+	if (atomic_load(&layouts_used) >= LAYOUTS_MOST)
+		return NULL;
+	number = atomic_fetch_add(&layouts_used, 1);
+	if (number >= LAYOUTS_MOST)
+		return NULL;
+	layouts[number] = *layout;
+	return &layouts[number];
 }
 
 /* The place of a function, or a free one that is its from now on; NULL: there is none. */
@@ -151,9 +174,15 @@ static struct place *find_place(CUfunction function)
 static __attribute__((noinline)) uint32_t learn(struct place *place, CUfunction function,
 						uint32_t now, const struct kp_ab_layout **layout)
 {
-	uint32_t rules = find_out(function, layout);
+	struct kp_ab_layout found = {0};
+	uint32_t rules = find_out(function, &found);
 
-	atomic_store(&place->layout, *layout);
+	if (rules)
+		*layout = keep(atomic_load(&place->layout), &found);
+	if (*layout)
+		atomic_store(&place->layout, *layout);
+	else
+		rules = 0;
 	atomic_store(&place->verdict, (uint64_t)now << 32 | rules);
 	return rules;
 }

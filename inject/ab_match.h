@@ -19,8 +19,8 @@ struct kp_ab_layout {
 bool kp_ab_match_start(const struct kp_ab_plan *plan, const struct kp_ab_driver *driver);
 /* Rules as bits, 0: none; then *layout is set. */
 uint32_t kp_ab_match(CUfunction function, const struct kp_ab_layout **layout);
-/* Rules about products whose pattern fits the entry, as bits. */
-uint32_t kp_ab_match_entry(const char *entry);
+/* Rules about products whose pattern fits a function's name, as bits; by enum kp_library_entry. */
+uint32_t kp_ab_match_entry(uint64_t entry);
 /* What was found out holds no longer. */
 void kp_ab_match_anew(void);
 

@@ -46,34 +46,36 @@ static struct {
 
 /* ---- starting and ending ---- */
 
+/* Whether any of the environment's texts fits, looked up once. */
+enum answer { NOT_KNOWN, NONE_FITS, ONE_FITS };
+
+static enum answer look_up(_Atomic int *answer, bool (*fits)(const char *, const char *),
+			   const char *text)
+{
+	int known = atomic_load_explicit(answer, memory_order_relaxed);
+
+	if (known == NOT_KNOWN && environ) {
+		known = NONE_FITS;
+		for (char **at = environ; *at; at++)
+			if (fits(*at, text))
+				known = ONE_FITS;
+		atomic_store_explicit(answer, known, memory_order_relaxed);
+	}
+	return (enum answer)known;
+}
+
 bool kp_library_asked(void)
 {
-	static _Atomic int answer; /* 0: not looked up yet; 1: no; 2: yes */
-	int known = atomic_load_explicit(&answer, memory_order_relaxed);
+	static _Atomic int answer;
 
-	if (!known && environ) {
-		known = 2;
-		for (char **at = environ; *at; at++)
-			if (kp_word_equal(*at, "KPROF_CALLS=0"))
-				known = 1;
-		atomic_store_explicit(&answer, known, memory_order_relaxed);
-	}
-	return known == 2;
+	return look_up(&answer, kp_word_equal, "KPROF_CALLS=0") == NONE_FITS;
 }
 
 bool kp_ab_asked(void)
 {
-	static _Atomic int answer; /* as above */
-	int known = atomic_load_explicit(&answer, memory_order_relaxed);
+	static _Atomic int answer;
 
-	if (!known && environ) {
-		known = 1;
-		for (char **at = environ; *at; at++)
-			if (kp_word_begins(*at, "KPROF_AB="))
-				known = 2;
-		atomic_store_explicit(&answer, known, memory_order_relaxed);
-	}
-	return known == 2;
+	return look_up(&answer, kp_word_begins, "KPROF_AB=") == ONE_FITS;
 }
 
 void kp_library_start(const struct kp_cupti *cupti)

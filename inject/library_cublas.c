@@ -93,7 +93,6 @@ static __attribute__((noinline)) bool replace(const struct product *of,
 {
 	struct kp_ab_product product = {
 		.call = call,
-		.entry = kp_library_doors_entry(call->entry),
 		.a = data->a,
 		.b = data->b,
 		.c = data->c,

@@ -84,7 +84,6 @@ static bool replace(get_function get, const void *operation, const struct kp_lib
 	bool replaced;
 
 	product->call = call;
-	product->entry = kp_library_doors_entry(call->entry);
 	product->host_scalars = get_code(get, operation, MATMUL_POINTER_MODE) == 1;
 	product->bias = (const void *)(uintptr_t)get_size(get, operation, MATMUL_BIAS);
 	if (!product->host_scalars || call->scale_type != SCALE_SINGLE)
