@@ -37,16 +37,38 @@ static const struct {
 #undef ROW
 };
 
-/* Numbers by name: cudaDataType, cublasOperation_t and cublasComputeType_t + 1, epilogues, choices
- * of the built-ins. */
+#define LINEAR (KP_AB_ARG_linear_skinny_activation + 1)
+#define ACTIVATION (KP_AB_ARG_activation_activation + 1)
+
+/*
+ * Numbers by name: cudaDataType, cublasOperation_t and cublasComputeType_t + 1, epilogues; choices
+ * of a built-in's argument, each by its own numbers.
+ */
 static const struct {
 	const char *name;
 	int64_t value;
+	uint32_t row; /* as in kp_ab_scope; 0: anywhere */
 } constants[] = {
-	{"fp32", 1},        {"fp16", 3},          {"bf16", 15},        {"normal", 1},
-	{"transposed", 2},  {"conjugated", 3},    {"compute_32f", 69}, {"compute_16f", 65},
-	{"no_epilogue", 1}, {"bias_epilogue", 4}, {"silu", 0},         {"gelu_tanh", 1},
-	{"gelu_erf", 2},    {"true", 1},          {"false", 0},
+	{"fp32", 1, 0},
+	{"fp16", 3, 0},
+	{"bf16", 15, 0},
+	{"normal", 1, 0},
+	{"transposed", 2, 0},
+	{"conjugated", 3, 0},
+	{"compute_32f", 69, 0},
+	{"compute_16f", 65, 0},
+	{"no_epilogue", 1, 0},
+	{"bias_epilogue", 4, 0},
+	{"none", 0, LINEAR},
+	{"relu", 1, LINEAR},
+	{"silu", 2, LINEAR},
+	{"gelu_tanh", 3, LINEAR},
+	{"gelu_erf", 4, LINEAR},
+	{"silu", 0, ACTIVATION},
+	{"gelu_tanh", 1, ACTIVATION},
+	{"gelu_erf", 2, ACTIVATION},
+	{"true", 1, 0},
+	{"false", 0, 0},
 };
 
 /* The operators of each level, the weakest first. */
@@ -163,8 +185,18 @@ static bool parse_whole(struct parse *parse, long most, long *out)
 	return true;
 }
 
+uint32_t kp_ab_expression_load(const char *name, enum kp_ab_type *type)
+{
+	uint32_t load = 0;
+
+	while (load < KP_AB_LOAD_COUNT && strcmp(loads[load].name, name) != 0)
+		load++;
+	*type = load < KP_AB_LOAD_COUNT && loads[load].is_float ? KP_AB_FLOAT : KP_AB_INTEGER;
+	return load;
+}
+
 /* TYPE(parameter) or TYPE(parameter, byte). */
-static bool parse_load(struct parse *parse, size_t load, enum kp_ab_type *type)
+static bool parse_load(struct parse *parse, uint32_t load)
 {
 	long parameter, byte = 0;
 
@@ -173,7 +205,6 @@ static bool parse_load(struct parse *parse, size_t load, enum kp_ab_type *type)
 	if (!parse_whole(parse, KP_AB_PARAMETERS_MOST - 1, &parameter) ||
 	    (take(parse, ",") && !parse_whole(parse, KP_AB_PARAMETER_BYTES_MOST - 1, &byte)))
 		return false;
-	*type = loads[load].is_float ? KP_AB_FLOAT : KP_AB_INTEGER;
 	return put(parse, (struct kp_ab_op){.code = KP_AB_OP_LOAD,
 					    .type = (uint8_t)load,
 					    .index = (uint16_t)parameter,
@@ -197,14 +228,11 @@ static bool parse_pair(struct parse *parse, enum kp_ab_op_code code)
 
 static bool parse_function(struct parse *parse, const char *name, enum kp_ab_type *type)
 {
-	size_t load = 0;
+	uint32_t load = kp_ab_expression_load(name, type);
 	bool good;
 
-	while (load < KP_AB_LOAD_COUNT && strcmp(loads[load].name, name) != 0)
-		load++;
-	*type = KP_AB_INTEGER;
 	if (load < KP_AB_LOAD_COUNT)
-		good = parse_load(parse, load, type);
+		good = parse_load(parse, load);
 	else if (strcmp(name, "min") == 0)
 		good = parse_pair(parse, KP_AB_OP_MIN);
 	else if (strcmp(name, "max") == 0)
@@ -247,7 +275,8 @@ static bool parse_symbol(struct parse *parse, const char *name, enum kp_ab_type 
 	}
 	*type = KP_AB_INTEGER;
 	for (size_t i = 0; i < sizeof(constants) / sizeof(constants[0]); i++)
-		if (strcmp(constants[i].name, name) == 0)
+		if (strcmp(constants[i].name, name) == 0 &&
+		    (constants[i].row == 0 || constants[i].row == parse->scope->row))
 			return put_value(parse, constants[i].value);
 	return fail(parse, "there is no «%s»", name);
 }

@@ -20,7 +20,11 @@ struct kp_ab_scope {
 	enum kp_ab_match match; /* launches or calls */
 	const struct kp_ab_let *lets;
 	size_t let_count;
+	uint32_t row; /* 1 + that of the built-in's argument, whose choices have names; 0: none */
 };
+
+/* The enum kp_ab_load of that name, and what it gives; KP_AB_LOAD_COUNT: there is none. */
+uint32_t kp_ab_expression_load(const char *name, enum kp_ab_type *type);
 
 #define KP_AB_EXPRESSION_OPS_MOST 256
 #define KP_AB_EXPRESSION_ERROR_BYTES 128

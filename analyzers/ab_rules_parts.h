@@ -34,7 +34,9 @@ enum kp_status kp_ab_rules_put_code(struct kp_ab_reading *reading, int number, e
 /* A text of a node that is a path, relative to the folder; likewise. */
 enum kp_status kp_ab_rules_put_path(struct kp_ab_reading *reading, int number, uint32_t *out);
 
-/* ab_rules_replace.c: «replace:». Errors: KP_INVALID, KP_NO_MEMORY. */
+/* ab_rules_replace.c: names, by enum kp_ab_builtin. */
+extern const char *const kp_ab_rules_builtins[KP_AB_BUILTIN_COUNT];
+/* «replace:». Errors: KP_INVALID, KP_NO_MEMORY. */
 enum kp_status kp_ab_rules_read_replace(struct kp_ab_reading *reading, int number);
 
 #endif

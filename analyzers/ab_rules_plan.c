@@ -4,12 +4,6 @@
 
 #include "analyzers/ab_rules_parts.h"
 
-static const char *const builtins[KP_AB_BUILTIN_COUNT] = {
-#define BUILTIN(name, what) #name,
-#define ARG(builtin, name, kind, needed, otherwise, what)
-#include "trace/ab_builtins.def"
-};
-
 size_t kp_ab_rules_count(const struct kp_ab_rules *rules)
 {
 	return rules->rules_count;
@@ -24,7 +18,7 @@ struct kp_ab_rule_words kp_ab_rules_words(const struct kp_ab_rules *rules, size_
 		.matches = rule->match != KP_AB_MATCH_GEMM ? rules->texts + rule->pattern
 			   : rule->pattern == KP_AB_NONE   ? "cuBLAS and cuBLASLt products"
 							   : rules->texts + rule->pattern,
-		.by = rule->replace == KP_AB_REPLACE_BUILTIN ? builtins[rule->builtin]
+		.by = rule->replace == KP_AB_REPLACE_BUILTIN ? kp_ab_rules_builtins[rule->builtin]
 							     : rules->texts + rule->symbol,
 		.about = rules->abouts[i],
 	};

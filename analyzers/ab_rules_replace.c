@@ -16,19 +16,10 @@ static const struct {
 #include "trace/ab_builtins.def"
 };
 
-static const char *const builtins[KP_AB_BUILTIN_COUNT] = {
+const char *const kp_ab_rules_builtins[KP_AB_BUILTIN_COUNT] = {
 #define BUILTIN(name, what) #name,
 #define ARG(builtin, name, kind, needed, otherwise, what)
 #include "trace/ab_builtins.def"
-};
-
-static const struct {
-	const char *name;
-	bool is_float;
-} types[KP_AB_LOAD_COUNT] = {
-#define TYPE(NAME, name, bytes, is_float) {name, is_float},
-	KP_AB_LOADS(TYPE)
-#undef TYPE
 };
 
 enum { BUILTIN_KEY, MODULE, KERNEL, LIBRARY, ENTRY, GRID, BLOCK, SHARED, ARGUMENTS, KEY_COUNT };
@@ -39,11 +30,10 @@ static const struct kp_rules_key keys[KEY_COUNT + 1] = {
 };
 
 static enum kp_status add_argument(struct kp_ab_reading *reading, const yaml_node_t *node,
-				   struct kp_ab_argument argument, int value, bool is_float)
+				   struct kp_ab_argument argument, int value, enum kp_ab_type type)
 {
 	struct kp_ab_rules *rules = reading->rules;
-	enum kp_status status = kp_ab_rules_put_code(
-		reading, value, is_float ? KP_AB_FLOAT : KP_AB_INTEGER, &argument.value);
+	enum kp_status status = kp_ab_rules_put_code(reading, value, type, &argument.value);
 
 	if (status != KP_OK)
 		return status;
@@ -69,7 +59,7 @@ static enum kp_status find_builtin(struct kp_ab_reading *reading, int number)
 
 	if (status != KP_OK)
 		return status;
-	while (i < KP_AB_BUILTIN_COUNT && strcmp(builtins[i], name) != 0)
+	while (i < KP_AB_BUILTIN_COUNT && strcmp(kp_ab_rules_builtins[i], name) != 0)
 		i++;
 	if (i == KP_AB_BUILTIN_COUNT)
 		return kp_rules_yaml_fail(&reading->yaml, node, "there is no built-in «%.40s»",
@@ -101,12 +91,15 @@ static enum kp_status read_pair(struct kp_ab_reading *reading, const yaml_node_p
 	row = find_row(builtin, name);
 	if (row == KP_AB_ARGUMENT_ROW_COUNT)
 		return kp_rules_yaml_fail(&reading->yaml, key, "%s has no argument «%.40s»",
-					  builtins[builtin], name);
+					  kp_ab_rules_builtins[builtin], name);
 	if (given[row])
 		return kp_rules_yaml_fail(&reading->yaml, key, "«%s» is there twice", name);
 	given[row] = true;
-	return add_argument(reading, key, (struct kp_ab_argument){.row = row}, pair->value,
-			    rows[row].kind == KP_AB_REAL);
+	reading->scope.row = row + 1;
+	status = add_argument(reading, key, (struct kp_ab_argument){.row = row}, pair->value,
+			      rows[row].kind == KP_AB_REAL ? KP_AB_FLOAT : KP_AB_INTEGER);
+	reading->scope.row = 0;
+	return status;
 }
 
 static enum kp_status read_map(struct kp_ab_reading *reading, const yaml_node_t *node, int number)
@@ -124,7 +117,8 @@ static enum kp_status read_map(struct kp_ab_reading *reading, const yaml_node_t 
 	for (uint32_t i = 0; status == KP_OK && i < KP_AB_ARGUMENT_ROW_COUNT; i++)
 		if (rows[i].builtin == reading->rule.builtin && rows[i].needed && !given[i])
 			return kp_rules_yaml_fail(&reading->yaml, map, "%s needs the argument «%s»",
-						  builtins[rows[i].builtin], rows[i].name);
+						  kp_ab_rules_builtins[rows[i].builtin],
+						  rows[i].name);
 	return status;
 }
 
@@ -137,7 +131,8 @@ static enum kp_status read_typed(struct kp_ab_reading *reading, int number)
 	const yaml_node_pair_t *pair = map ? map->data.mapping.pairs.start : NULL;
 	const char *name = NULL;
 	enum kp_status status;
-	uint32_t type = 0;
+	enum kp_ab_type type;
+	uint32_t load;
 
 	if (!map || map->data.mapping.pairs.top - pair != 1)
 		return kp_rules_yaml_fail(&reading->yaml,
@@ -146,12 +141,11 @@ static enum kp_status read_typed(struct kp_ab_reading *reading, int number)
 	status = kp_rules_yaml_text(&reading->yaml, pair->key, &name);
 	if (status != KP_OK)
 		return status;
-	while (type < KP_AB_LOAD_COUNT && strcmp(types[type].name, name) != 0)
-		type++;
-	if (type == KP_AB_LOAD_COUNT)
+	load = kp_ab_expression_load(name, &type);
+	if (load == KP_AB_LOAD_COUNT)
 		return kp_rules_yaml_fail(&reading->yaml, map, "there is no type «%.20s»", name);
-	return add_argument(reading, map, (struct kp_ab_argument){.row = KP_AB_NONE, .type = type},
-			    pair->value, types[type].is_float);
+	return add_argument(reading, map, (struct kp_ab_argument){.row = KP_AB_NONE, .type = load},
+			    pair->value, type);
 }
 
 static enum kp_status read_list(struct kp_ab_reading *reading, const yaml_node_t *node, int number)
@@ -167,19 +161,6 @@ static enum kp_status read_list(struct kp_ab_reading *reading, const yaml_node_t
 	return status;
 }
 
-/* The number 1 as code. */
-static enum kp_status put_one(struct kp_ab_reading *reading, struct kp_ab_span *out)
-{
-	struct kp_ab_rules *rules = reading->rules;
-
-	if (!kp_vector_grow((void **)&rules->ops, rules->ops_count, &rules->ops_capacity,
-			    sizeof(*rules->ops)))
-		return KP_NO_MEMORY;
-	*out = (struct kp_ab_span){(uint32_t)rules->ops_count, 1};
-	rules->ops[rules->ops_count++] = (struct kp_ab_op){.code = KP_AB_OP_CONSTANT, .value = 1};
-	return KP_OK;
-}
-
 /* One expression, or up to three. What is not there is 1. */
 static enum kp_status read_size(struct kp_ab_reading *reading, int number, struct kp_ab_span out[3])
 {
@@ -189,14 +170,10 @@ static enum kp_status read_size(struct kp_ab_reading *reading, int number, struc
 
 	if (count < 1 || count > 3)
 		return kp_rules_yaml_fail(&reading->yaml, list, "a size has 1 to 3 numbers");
-	for (size_t i = 0; status == KP_OK && i < 3; i++) {
-		if (i >= count)
-			status = put_one(reading, &out[i]);
-		else
-			status = kp_ab_rules_put_code(
-				reading, list ? list->data.sequence.items.start[i] : number,
-				KP_AB_INTEGER, &out[i]);
-	}
+	for (size_t i = 0; status == KP_OK && i < count; i++)
+		status = kp_ab_rules_put_code(reading,
+					      list ? list->data.sequence.items.start[i] : number,
+					      KP_AB_INTEGER, &out[i]);
 	return status;
 }
 

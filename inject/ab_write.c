@@ -15,18 +15,6 @@ static struct {
 	bool torn; /* a line did not fit: the rest of it is left out, too */
 } buffer;
 
-static const char *const count_names[] = {
-#define NAME_OF(NAME, name) name,
-	KP_AB_COUNTS(NAME_OF)
-#undef NAME_OF
-};
-
-static const char *const reason_names[] = {
-#define NAME_OF(NAME, name, what) name,
-	KP_AB_REASONS(NAME_OF)
-#undef NAME_OF
-};
-
 void kp_ab_write_open(const char *path)
 {
 	memset(&buffer, 0, sizeof(buffer));
@@ -76,10 +64,10 @@ void kp_ab_write_counts(void)
 	for (uint32_t i = 0; i < kp_ab.plan.header->rules.count; i++) {
 		kp_ab_write("{\"counts\":{\"pid\":%ld,\"rule\":%u", (long)getpid(), i);
 		for (int j = 0; j < KP_AB_COUNT_COUNT; j++)
-			kp_ab_write(",\"%s\":%llu", count_names[j],
+			kp_ab_write(",\"%s\":%llu", kp_ab_count_names[j],
 				    (unsigned long long)atomic_load(&kp_ab.counts[i][j]));
 		for (int j = 0; j < KP_AB_REASON_COUNT; j++)
-			kp_ab_write(",\"%s\":%llu", reason_names[j],
+			kp_ab_write(",\"%s\":%llu", kp_ab_reason_names[j],
 				    (unsigned long long)atomic_load(&kp_ab.reasons[i][j]));
 		kp_ab_write("}}\n");
 	}

@@ -9,18 +9,6 @@
 
 #include "trace/vector.h"
 
-static const char *const count_names[] = {
-#define NAME_OF(NAME, name) name,
-	KP_AB_COUNTS(NAME_OF)
-#undef NAME_OF
-};
-
-static const char *const reason_names[] = {
-#define NAME_OF(NAME, name, what) name,
-	KP_AB_REASONS(NAME_OF)
-#undef NAME_OF
-};
-
 /* ---- values ---- */
 
 /* A whole number from 0; *good becomes false where it is none. */
@@ -66,9 +54,9 @@ static bool add_counts(struct kp_ab_results *results, const cJSON *map)
 	bool good = rule != NULL;
 
 	for (int i = 0; good && i < KP_AB_COUNT_COUNT; i++)
-		rule->counts[i] += whole(map, count_names[i], &good);
+		rule->counts[i] += whole(map, kp_ab_count_names[i], &good);
 	for (int i = 0; good && i < KP_AB_REASON_COUNT; i++)
-		rule->reasons[i] += whole(map, reason_names[i], &good);
+		rule->reasons[i] += whole(map, kp_ab_reason_names[i], &good);
 	return good;
 }
 

@@ -4,18 +4,6 @@
 #include "profiler/document.h"
 #include "profiler/print_ab.h"
 
-static const char *const counts[] = {
-#define NAME_OF(NAME, name) name,
-	KP_AB_COUNTS(NAME_OF)
-#undef NAME_OF
-};
-
-static const char *const reasons[] = {
-#define NAME_OF(NAME, name, what) name,
-	KP_AB_REASONS(NAME_OF)
-#undef NAME_OF
-};
-
 static void emit_worst(struct kp_emit *emit, const struct kp_ab_accuracy *accuracy)
 {
 	kp_emit_list_begin(emit, "worst");
@@ -101,11 +89,11 @@ static void emit_rule(struct kp_emit *emit, const struct kp_ab_report *view, siz
 	kp_emit_string(emit, "replaced_by", words.by);
 	kp_emit_map_begin(emit, "launches");
 	for (int i = 0; i < KP_AB_COUNT_COUNT; i++)
-		kp_emit_count(emit, counts[i], result->counts[i]);
+		kp_emit_count(emit, kp_ab_count_names[i], result->counts[i]);
 	kp_emit_map_end(emit);
 	kp_emit_map_begin(emit, "not_replaced");
 	for (int i = 0; i < KP_AB_REASON_COUNT; i++)
-		kp_emit_count(emit, reasons[i], result->reasons[i]);
+		kp_emit_count(emit, kp_ab_reason_names[i], result->reasons[i]);
 	kp_emit_map_end(emit);
 	kp_emit_count(emit, "comparisons", result->shadows);
 	kp_emit_count(emit, "comparisons_wrong", result->wrong);

@@ -78,7 +78,8 @@ static bool check_shape(const struct kp_ab_plan *plan, const struct kp_ab_rule *
 	bool needed = rule->replace == KP_AB_REPLACE_MODULE;
 
 	for (int i = 0; i < 3; i++)
-		if (!is_code(plan, rule->grid[i], needed) || !is_code(plan, rule->block[i], needed))
+		if (!is_code(plan, rule->grid[i], needed && i == 0) ||
+		    !is_code(plan, rule->block[i], needed && i == 0))
 			return false;
 	return is_code(plan, rule->shared, false) && is_code(plan, rule->when, false);
 }

@@ -89,7 +89,7 @@ struct kp_ab_rule {
 	uint32_t first_tensor, tensor_count;
 	uint32_t first_size, size_count; /* bytes of each parameter; 0: any */
 	uint32_t repeatable;             /* 1: running the original twice is as running it once */
-	struct kp_ab_span when, grid[3], block[3], shared;
+	struct kp_ab_span when, grid[3], block[3], shared; /* grid, block: of a module; absent: 1 */
 	struct kp_ab_tolerance tolerance;
 };
 

@@ -50,6 +50,9 @@ enum kp_ab_reason {
 		KP_AB_REASON_COUNT
 };
 
+extern const char *const kp_ab_count_names[KP_AB_COUNT_COUNT];
+extern const char *const kp_ab_reason_names[KP_AB_REASON_COUNT];
+
 /* Worst elements of a comparison that are written. */
 #define KP_AB_WORST 4
 

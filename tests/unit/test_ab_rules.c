@@ -22,7 +22,7 @@ static int64_t value_of(const char *text)
 {
 	static struct kp_ab_expression expression;
 	const struct kp_ab_let lets[] = {{"rows", "grid_x * 2"}, {"loop", "loop + 1"}};
-	const struct kp_ab_scope scope = {KP_AB_MATCH_NAME, lets, 2};
+	const struct kp_ab_scope scope = {KP_AB_MATCH_NAME, lets, 2, 0};
 	int64_t symbols[KP_AB_SYMBOL_COUNT] = {[KP_AB_SYMBOL_GRID_X] = 21}, out;
 	const struct kp_ab_view view = {symbols, parameters, bytes, 2};
 
@@ -77,7 +77,7 @@ static void test_ab_rules_expression_errors(void **state)
 		"loop",   "12abc",   "min(1)",  "i32(0,40000)", "!0.5",    "99999999999999999999"};
 	static struct kp_ab_expression expression;
 	const struct kp_ab_let loop = {"loop", "loop + 1"};
-	const struct kp_ab_scope scope = {KP_AB_MATCH_NAME, &loop, 1};
+	const struct kp_ab_scope scope = {KP_AB_MATCH_NAME, &loop, 1, 0};
 	char deep[400];
 
 	(void)state;
@@ -91,6 +91,32 @@ static void test_ab_rules_expression_errors(void **state)
 	deep[sizeof(deep) - 1] = '\0';
 	assert_int_equal(kp_ab_expression_compile(deep, &scope, KP_AB_INTEGER, &expression),
 			 KP_INVALID);
+}
+
+/* A name of a choice is that of the argument's own list. */
+static void test_ab_rules_choices(void **state)
+{
+	static const struct {
+		uint32_t row;
+		int64_t value; /* of silu; -1: there is none */
+	} rows[] = {
+		{KP_AB_ARG_linear_skinny_activation + 1, 2},
+		{KP_AB_ARG_activation_activation + 1, 0},
+		{KP_AB_ARG_activation_rows + 1, -1},
+		{0, -1},
+	};
+	static struct kp_ab_expression expression;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct kp_ab_scope scope = {.row = rows[i].row};
+		enum kp_status status =
+			kp_ab_expression_compile("silu", &scope, KP_AB_INTEGER, &expression);
+
+		assert_int_equal(status, rows[i].value < 0 ? KP_INVALID : KP_OK);
+		if (status == KP_OK)
+			assert_int_equal(expression.ops[0].value, rows[i].value);
+	}
 }
 
 #define HEAD "rules:\n- name: one\n  kernel: k\n"
@@ -251,6 +277,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ab_rules_expressions),
 		cmocka_unit_test(test_ab_rules_expression_errors),
+		cmocka_unit_test(test_ab_rules_choices),
 		cmocka_unit_test(test_ab_rules_errors_have_lines),
 		cmocka_unit_test(test_ab_rules_plan),
 		cmocka_unit_test(test_ab_rules_know_kernels),
