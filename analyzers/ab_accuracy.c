@@ -16,20 +16,10 @@ static const char *const keys[KP_AB_FAULT_COUNT] = {
 	KP_AB_FAULTS(KEY_OF)
 #undef KEY_OF
 };
-static const char *const words[KP_AB_FAULT_COUNT] = {
-#define WHAT_OF(NAME, key, what) what,
-	KP_AB_FAULTS(WHAT_OF)
-#undef WHAT_OF
-};
 
 const char *kp_ab_fault_key(enum kp_ab_fault fault)
 {
 	return keys[fault];
-}
-
-const char *kp_ab_fault_words(enum kp_ab_fault fault)
-{
-	return words[fault];
 }
 
 /* NaN is nothing. No call of libm: the collector has none. */

@@ -50,6 +50,5 @@ struct kp_ab_accuracy_verdict {
 
 struct kp_ab_accuracy_verdict kp_ab_accuracy(const struct kp_ab_figures *figures);
 const char *kp_ab_fault_key(enum kp_ab_fault fault);
-const char *kp_ab_fault_words(enum kp_ab_fault fault);
 
 #endif
