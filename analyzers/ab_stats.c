@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyzers/batches.h"
+#include "trace/scatter.h"
 
 #define CELLS_MOST 64 /* medians of neighbouring pairs that are drawn from */
 #define DRAWS 799
@@ -58,15 +59,6 @@ static double location_of_order(const struct work *work, bool candidate_first)
 }
 
 /* ---- the bootstrap ---- */
-
-static uint64_t draw(uint64_t *state)
-{
-	uint64_t value = *state += 0x9e3779b97f4a7c15ULL; /* splitmix64 */
-
-	value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9ULL;
-	value = (value ^ value >> 27) * 0x94d049bb133111ebULL;
-	return value ^ value >> 31;
-}
 
 /* How many neighbours are drawn at once: Politis and White's for an autoregression of order 1. */
 static size_t length_of_draw(double alike, size_t count)
@@ -125,7 +117,7 @@ static double draw_level(const struct ranks *ranks, size_t length, uint64_t *sta
 	size_t drawn[CELLS_MOST] = {0}, from = 0;
 
 	for (size_t k = 0; k < ranks->count; k++) {
-		from = k % length ? from + 1 : (size_t)(draw(state) % ranks->count);
+		from = k % length ? from + 1 : (size_t)(kp_scatter_next(state) % ranks->count);
 		drawn[ranks->rank[from % ranks->count]]++;
 	}
 	return trimmed_draw(ranks, drawn);

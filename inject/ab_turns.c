@@ -13,24 +13,18 @@
 
 #include "inject/hooks_number.h"
 #include "inject/state.h"
+#include "trace/scatter.h"
 
 #define SAMPLE_EACH 8U
 
 static _Atomic uint64_t eligible; /* launches that phases count */
-
-static uint64_t scatter(uint64_t value)
-{
-	value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9ULL;
-	value = (value ^ value >> 27) * 0x94d049bb133111ebULL;
-	return value ^ value >> 31;
-}
 
 /* Pairs in random order: the second is what the first was not. */
 static struct kp_ab_choice draw_sample(struct kp_ab_variant *variant, uint64_t shape)
 {
 	uint32_t number = atomic_fetch_add(&variant->samples, 1);
 	uint64_t seed = (uint64_t)kp_ab.plan.header->seed << 32;
-	bool candidate = (scatter(shape + number / 2 + seed) ^ number) & 1;
+	bool candidate = (kp_scatter(shape + number / 2 + seed) ^ number) & 1;
 
 	return (struct kp_ab_choice){candidate ? KP_AB_TURN_CANDIDATE : KP_AB_TURN_ORIGINAL,
 				     KP_AB_REASON_ORIGINAL_SAMPLE, true, number};

@@ -11,6 +11,7 @@
 
 #include "profiler/bench_ceilings.h"
 #include "profiler/say.h"
+#include "trace/scatter.h"
 
 #define OPERAND_BYTES (256U << 10)
 #define CHECK_ITERATIONS 2U
@@ -54,16 +55,6 @@ struct job {
 	unsigned blocks, iterations;
 };
 
-/* splitmix64 */
-static uint64_t random_bits(uint64_t *state)
-{
-	uint64_t bits = *state += 0x9e3779b97f4a7c15ULL;
-
-	bits = (bits ^ bits >> 30) * 0xbf58476d1ce4e5b9ULL;
-	bits = (bits ^ bits >> 27) * 0x94d049bb133111ebULL;
-	return bits ^ bits >> 31;
-}
-
 static uint64_t one(const struct format *format)
 {
 	uint64_t bias = format->exponent_bits ? (1ULL << (format->exponent_bits - 1)) - 1 : 0;
@@ -74,7 +65,7 @@ static uint64_t one(const struct format *format)
 /* A number of any sign and mantissa between 1/16 and 1; of a whole number, any bits. */
 static uint64_t random_number(const struct format *format, uint64_t *state)
 {
-	uint64_t bits = random_bits(state), mantissa = (1ULL << format->mantissa_bits) - 1;
+	uint64_t bits = kp_scatter_next(state), mantissa = (1ULL << format->mantissa_bits) - 1;
 	uint64_t sign = (bits >> 63) << (format->bytes * 8 - 1);
 
 	if (!format->exponent_bits)
