@@ -176,7 +176,6 @@ static bool add_phase(struct kp_ab_results *results, const cJSON *map)
 		.pid = whole(map, "pid", &good),
 		.number = whole(map, "number", &good),
 		.begin_ns = whole(map, "begin_ns", &good),
-		.launches = whole(map, "launches", &good),
 		.candidate = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(map, "candidate")),
 	};
 

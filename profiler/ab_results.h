@@ -44,7 +44,7 @@ struct kp_ab_rule_result {
 
 /* The time between two beginnings of phases. */
 struct kp_ab_phase {
-	uint64_t pid, number, begin_ns, launches;
+	uint64_t pid, number, begin_ns;
 	bool candidate;
 };
 
