@@ -1,10 +1,8 @@
 /* Pairs of neighbours, and groups of pairs; see ab_stats.h. Pure. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyzers/ab_stats.h"
-#include "analyzers/batches.h"
 
 /* ---- pairs ---- */
 
@@ -92,42 +90,6 @@ enum kp_status kp_ab_pair_samples(const struct kp_ab_time *samples, size_t count
 	free(sorted);
 	free(pairs);
 	return *out ? KP_OK : KP_NO_MEMORY;
-}
-
-/* Of one unit of work, without the head; NaN: there is nothing. */
-static double time_of_block(const struct kp_ab_block *block, double *scratch)
-{
-	size_t head = block->count >= 4 ? block->count / 4 : 0, count = block->count - head;
-
-	if (block->count == 0 || !(block->work > 0))
-		return NAN;
-	memcpy(scratch, block->us + head, count * sizeof(*scratch));
-	return kp_batches_median(scratch, count) / block->work;
-}
-
-enum kp_status kp_ab_pair_blocks(const struct kp_ab_block *blocks, size_t count,
-				 struct kp_ab_pair **out, size_t *out_count)
-{
-	struct kp_ab_time *samples = malloc((count + 1) * sizeof(*samples));
-	enum kp_status status = KP_NO_MEMORY;
-	double *scratch;
-	size_t most = 1;
-
-	for (size_t i = 0; i < count; i++)
-		most = blocks[i].count > most ? blocks[i].count : most;
-	scratch = malloc(most * sizeof(*scratch));
-	*out = NULL;
-	*out_count = 0;
-	if (samples && scratch) {
-		for (size_t i = 0; i < count; i++)
-			samples[i] = (struct kp_ab_time){.number = blocks[i].number,
-							 .us = time_of_block(&blocks[i], scratch),
-							 .candidate = blocks[i].candidate};
-		status = kp_ab_pair_samples(samples, count, out, out_count);
-	}
-	free(samples);
-	free(scratch);
-	return status;
 }
 
 /* ---- groups ---- */

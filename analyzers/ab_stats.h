@@ -37,15 +37,6 @@ struct kp_ab_time {
 	bool candidate;
 };
 
-/* One phase or block; `us` are the times of its steps in order, or its whole time alone. */
-struct kp_ab_block {
-	uint64_t number; /* blocks 2 k and 2 k + 1 pair */
-	const double *us;
-	size_t count;
-	double work; /* tokens or iterations that a step does */
-	bool candidate;
-};
-
 struct kp_ab_pair {
 	uint64_t group;
 	double original_us, candidate_us;
@@ -70,12 +61,6 @@ struct kp_ab_estimate {
 /* Pairs in order of time, from the heap, and how many. Errors: KP_NO_MEMORY. */
 enum kp_status kp_ab_pair_samples(const struct kp_ab_time *samples, size_t count,
 				  struct kp_ab_pair **out, size_t *out_count);
-/*
- * The same from blocks: a quarter of the steps at the head of each (at least one), where there are
- * four, is warming up and left out; times are for one unit of work.
- */
-enum kp_status kp_ab_pair_blocks(const struct kp_ab_block *blocks, size_t count,
-				 struct kp_ab_pair **out, size_t *out_count);
 
 /* Pairs of one group, or as if they were. Errors: KP_NO_MEMORY. */
 enum kp_status kp_ab_estimate(const struct kp_ab_pair *pairs, size_t count, uint64_t seed,
