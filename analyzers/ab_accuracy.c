@@ -4,10 +4,6 @@
 #include <math.h>
 #include <stddef.h>
 
-/* A candidate's error against float64 may be so many times the original's, */
-#define EXACT_FACTOR 2.0
-/* or that much of the whole: sums in float32, whose order is free, differ by that. */
-#define EXACT_FLOOR 4e-6
 /* What the original is off from itself, the candidate may be so many times off from it. */
 #define NOISE_FACTOR 3.0
 
@@ -26,16 +22,6 @@ const char *kp_ab_fault_key(enum kp_ab_fault fault)
 static double larger(double a, double b)
 {
 	return isnan(a) || b > a ? b : a;
-}
-
-static bool less_exact(const struct kp_ab_figures *figures)
-{
-	double allowed = EXACT_FACTOR * figures->exact_original;
-
-	allowed = larger(allowed, EXACT_FLOOR * figures->rms_original);
-	if (isnan(figures->exact_original) || isnan(figures->exact_candidate))
-		return false;
-	return !(figures->exact_candidate <= larger(allowed, NOISE_FACTOR * figures->noise_rms));
 }
 
 static bool off_as_a_whole(const struct kp_ab_figures *figures)
@@ -62,8 +48,6 @@ struct kp_ab_accuracy_verdict kp_ab_accuracy(const struct kp_ab_figures *figures
 		out.fault = KP_AB_FAULT_MISMATCH;
 	else if (off_as_a_whole(figures))
 		out.fault = KP_AB_FAULT_RMS;
-	else if (less_exact(figures))
-		out.fault = KP_AB_FAULT_LESS_EXACT;
 	else
 		out.says_little = figures->finite == 0 || !(figures->rms_original > 0);
 	return out;

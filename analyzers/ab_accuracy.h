@@ -1,8 +1,7 @@
 /*
  * Whether a candidate's results are the original's, from what a comparison of every element has
- * found; docs/ab.md says how. Where results in float64 are known, the candidate may be off from
- * them by little more than the original is; without, it may be off from the original by what its
- * rule tolerates. Pure; shared by the collector, which acts on it, and the report.
+ * found; docs/ab.md says how. It may be off from the original by what its rule tolerates, or by
+ * little more than the original is from itself. Pure; the collector acts on it.
  */
 #ifndef KP_ANALYZERS_AB_ACCURACY_H
 #define KP_ANALYZERS_AB_ACCURACY_H
@@ -18,8 +17,7 @@
 	X(OUTSIDE, "outside", "something was written outside of the output")                       \
 	X(MASK, "mask", "NaN or infinity where the original has none, or none where it has")       \
 	X(MISMATCH, "mismatch", "elements are off by more than is tolerated")                      \
-	X(RMS, "rms", "the whole is off by more than is tolerated")                                \
-	X(LESS_EXACT, "less_exact", "it is less exact than the original")
+	X(RMS, "rms", "the whole is off by more than is tolerated")
 
 enum kp_ab_fault {
 #define KP_AB_FAULT_ENUM(NAME, key, what) KP_AB_FAULT_##NAME,
@@ -35,11 +33,9 @@ struct kp_ab_figures {
 	uint64_t finite;             /* of both; what follows is of these */
 	uint64_t outside;            /* words that were written outside */
 	uint64_t mask_different, mismatches;
-	double rms;            /* of the differences */
-	double rms_original;   /* of the original's elements */
-	double noise_rms;      /* of the original's second run against its first */
-	double exact_original; /* rms of the original against float64, of sampled rows; */
-	double exact_candidate;
+	double rms;           /* of the differences */
+	double rms_original;  /* of the original's elements */
+	double noise_rms;     /* of the original's second run against its first */
 	double rms_tolerated; /* rms over rms_original */
 };
 

@@ -80,8 +80,6 @@ static struct kp_ab_accuracy_verdict judge_output(const struct kp_ab_job *job,
 		.rms = rms(sum->difference2, sum->finite),
 		.rms_original = rms(sum->original2, sum->finite),
 		.noise_rms = whole->noise_rms,
-		.exact_original = NAN,
-		.exact_candidate = NAN,
 		.rms_tolerated = job->rule->tolerance.rms,
 	};
 
