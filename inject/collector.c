@@ -378,15 +378,17 @@ static void take_all_records(void)
 static void control(enum kp_control_verb verb, int fd, struct kp_control_answer *out)
 {
 	const struct kp_live_slot *slot = kp_inject.slot;
+	bool on = verb == KP_CONTROL_START, switches = on || verb == KP_CONTROL_STOP;
 	const char *refusal = NULL;
 	struct stat about;
 
+	if (verb == KP_CONTROL_AB_OFF)
+		kp_ab_stop();
 	if (verb == KP_CONTROL_WATCH)
 		refusal = kp_boards_attach(fd);
-	if ((verb == KP_CONTROL_START || verb == KP_CONTROL_STOP) &&
-	    !kp_windows_control(verb == KP_CONTROL_START, take_all_records))
+	if (refusal || (switches && !kp_windows_control(on, take_all_records)))
 		out->result = KP_CONTROL_FAILED;
-	if (verb != KP_CONTROL_STATUS && verb != KP_CONTROL_WATCH) {
+	if (switches || verb == KP_CONTROL_SNAPSHOT) {
 		collector.flush_due_ns = 0;
 		flush_periodically(&kp_inject);
 	}
@@ -403,8 +405,6 @@ static void control(enum kp_control_verb verb, int fd, struct kp_control_answer 
 	if (kp_output_check(&collector.output) && fstat(collector.output.fd, &about) == 0)
 		out->trace_bytes = (uint64_t)about.st_size;
 	snprintf(out->message, sizeof(out->message), "%.255s", refusal ? refusal : slot->message);
-	if (refusal)
-		out->result = KP_CONTROL_FAILED;
 	snprintf(out->trace, sizeof(out->trace), "%s", collector.output.path);
 }
 

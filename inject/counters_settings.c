@@ -28,9 +28,9 @@ static enum kp_counter_mode mode_of(const char *text)
 
 static unsigned drain_of(unsigned drain_ms, uint64_t interval_ns)
 {
-	uint64_t most_ms = DRAIN_SAMPLES * interval_ns / 1000000;
+	uint64_t few_ns = drain_ms * 1000000ULL / DRAIN_SAMPLES; /* from here on they are fewer */
 
-	return most_ms < drain_ms ? (unsigned)most_ms : drain_ms;
+	return interval_ns < few_ns ? (unsigned)(DRAIN_SAMPLES * interval_ns / 1000000) : drain_ms;
 }
 
 void kp_counters_settings_read(struct kp_counters_settings *out)

@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "inject/ab.h"
 #include "inject/output.h"
 
 /* How long a client may take to send what it came for: it sends as soon as it is connected. */
@@ -167,8 +166,6 @@ static void serve(int client, struct kp_control_answer *answer, kp_ctl_handler h
 	came = read_request(client, &request, &fd);
 	if (request.magic != KP_CONTROL_MAGIC || request.verb > KP_CONTROL_AB_OFF)
 		answer->result = KP_CONTROL_UNKNOWN;
-	else if (came && request.verb == KP_CONTROL_AB_OFF)
-		kp_ab_stop();
 	else if (came)
 		handle((enum kp_control_verb)request.verb, fd, answer);
 	if (fd >= 0)

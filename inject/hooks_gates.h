@@ -3,7 +3,7 @@
  * while CUPTI is being detached; see detach.h. Launches of kernels are never held up; they only let
  * it be seen that they are under way.
  *
- * What it costs a launch: a few stores to memory that is the thread's own.
+ * What it costs a launch: two stores to memory that is the thread's own, one of them a barrier.
  */
 #ifndef KP_INJECT_HOOKS_GATES_H
 #define KP_INJECT_HOOKS_GATES_H
@@ -95,7 +95,9 @@ static inline __attribute__((always_inline)) void kp_hooks_launch_ends(void)
 
 /* How many stream captures are open, in all threads; launches into one run nothing. */
 extern _Atomic int kp_hooks_captures;
-/* A stream is about to be destroyed: whether a capture of it is open. Afterwards: whether it was.
+/*
+ * A stream is about to be destroyed: whether a capture of it is open, which then ends with it.
+ * Afterwards, if so; `ended`: the stream is gone.
  */
 bool kp_hooks_capture_leaves(CUstream stream);
 void kp_hooks_capture_left(CUstream stream, bool ended);

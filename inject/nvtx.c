@@ -526,7 +526,7 @@ static void tell_watchers(const struct kp_range *closed, size_t count)
 	}
 }
 
-/* Those that were while records were kept; see standby.h. Returns how many. */
+/* Leaves those that were while records were kept (standby.h), and returns how many these are. */
 static size_t leave_out(struct kp_range *closed, size_t count)
 {
 	size_t left = 0;

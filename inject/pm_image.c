@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How often it is looked at whether what was not used is still blank: the first few times, and
- * then each so-manieth. */
+/* When it is looked at whether what was not used is still blank: the first few times, and then
+ * once in so many. */
 #define LOOKS_FIRST 4
 #define LOOKS_EVERY 64
 

@@ -21,8 +21,7 @@ struct kp_pm_request {
 	uint32_t device; /* CUDA ordinal */
 	size_t metrics;  /* of trace/metrics.h, from the first on, as far as the chip has them */
 	uint64_t interval_ns;
-	unsigned
-		drain_ms; /* how often it will be drained, which costs CUPTI a millisecond or two */
+	unsigned drain_ms; /* how often it is drained, which costs CUPTI a millisecond or two */
 };
 
 struct kp_pm_session {

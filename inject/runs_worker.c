@@ -8,7 +8,7 @@ static void write_run(struct kp_writer *writer, struct kp_launch_run run)
 {
 	if (!run.launches)
 		return;
-	if (!kp_standby_keeps(run.start_ns, run.end_ns ? run.end_ns : UINT64_MAX))
+	if (!kp_standby_keeps(run.start_ns, run.end_ns))
 		return;
 	kp_runs.records++;
 	kp_runs.kernels_unknown |= run.kernels == KP_HOST_UNKNOWN;

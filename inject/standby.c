@@ -7,6 +7,7 @@
 #include "inject/state.h"
 #include "inject/window_counts.h"
 #include "inject/window_list.h"
+#include "trace/times.h"
 
 static struct {
 	bool on, keeping;
@@ -62,7 +63,11 @@ void kp_standby_keep(bool keep)
 
 bool kp_standby_keeps(uint64_t start_ns, uint64_t end_ns)
 {
-	return !standby.on || (end_ns >= standby.from_ns && start_ns < standby.until_ns);
+	if (!standby.on)
+		return true;
+	if (kp_time_quality(start_ns, end_ns ? end_ns : start_ns) != KP_TIME_VALID)
+		return standby.keeping;
+	return (!end_ns || end_ns >= standby.from_ns) && start_ns < standby.until_ns;
 }
 
 bool kp_standby_is_keeping(void)

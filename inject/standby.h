@@ -18,7 +18,8 @@ void kp_standby_start(void);
 bool kp_standby_is_on(void);
 /* Keeps records from now on, or does no more. */
 void kp_standby_keep(bool keep);
-/* Whether what was from start_ns to end_ns goes into the trace: always, without standby. */
+/* Whether what was from start_ns to end_ns (0: it goes on) goes into the trace: always, without
+ * standby; what has no valid times, if it comes while anything does. */
 bool kp_standby_keeps(uint64_t start_ns, uint64_t end_ns);
 /* Whether anything does now. */
 bool kp_standby_is_keeping(void);

@@ -2,6 +2,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "inject/boards.h"
 #include "inject/gate.h"
 #include "inject/hooks.h"
 #include "inject/hooks_gates.h"
@@ -122,7 +123,9 @@ bool kp_windows_control(bool on, void (*take)(void))
 
 	if (kp_standby_is_on()) {
 		kp_standby_keep(on);
-		return true;
+		/* Who watched may have gone while it recorded. */
+		if (kp_boards_watched() || !kp_standby_leave())
+			return true;
 	}
 	atomic_store(&kp_windows.controlled, true);
 	atomic_store(&kp_windows.failed, false);

@@ -18,14 +18,9 @@ bool kp_room_is_valid(const struct kp_room *room, uint64_t bytes)
 
 struct kp_board *kp_room_take(struct kp_room *room)
 {
-	uint32_t number = atomic_load(&room->taken);
+	uint32_t number = atomic_fetch_add(&room->taken, 1);
 
-	/* No higher than it must be: it is never given back. */
-	while (number < KP_ROOM_BOARDS)
-		if (atomic_compare_exchange_weak(&room->taken, &number, number + 1))
-			return &room->boards[number];
-	atomic_fetch_add(&room->taken, 1);
-	return NULL;
+	return number < KP_ROOM_BOARDS ? &room->boards[number] : NULL;
 }
 
 /* ---- the writer ---- */
@@ -50,11 +45,6 @@ static void put(struct kp_board *board, size_t offset, const void *from, size_t 
 #define PUT(board, image, member, bytes)                                                           \
 	put(board, offsetof(struct kp_board_image, member), (image)->member, bytes)
 
-static size_t steps_used(const struct kp_board_head *head)
-{
-	return head->trail < KP_BOARD_TRAIL ? (size_t)head->trail : KP_BOARD_TRAIL;
-}
-
 void kp_board_publish(struct kp_board *board, const struct kp_board_image *image)
 {
 	const struct kp_board_head *head = &image->head;
@@ -63,7 +53,7 @@ void kp_board_publish(struct kp_board *board, const struct kp_board_image *image
 	atomic_store_explicit(&board->sequence, sequence | 1, memory_order_relaxed);
 	put(board, 0, head, sizeof(*head));
 	PUT(board, image, rows, head->row_count * sizeof(image->rows[0]));
-	PUT(board, image, steps, steps_used(head) * sizeof(image->steps[0]));
+	PUT(board, image, steps, kp_board_steps(head) * sizeof(image->steps[0]));
 	PUT(board, image, names, head->names_bytes);
 	atomic_store_explicit(&board->sequence, (sequence | 1) + 1, memory_order_release);
 }
@@ -116,7 +106,7 @@ bool kp_board_image_check(struct kp_board_image *image)
 		return false;
 	for (uint32_t i = 0; i < image->head.gpu_count; i++)
 		end_texts(&image->head.gpus[i]);
-	for (size_t i = 0; i < steps_used(&image->head); i++)
+	for (size_t i = 0; i < kp_board_steps(&image->head); i++)
 		if (image->steps[i].row >= image->head.row_count)
 			image->steps[i].row = KP_BOARD_OTHER(KP_BOARD_KERNEL);
 	return true;
@@ -137,7 +127,7 @@ enum kp_board_reading kp_board_read(const struct kp_board *board, bool torn,
 		fits = kp_board_head_fits(&out->head);
 		if (fits) {
 			GET(board, out, rows, out->head.row_count * sizeof(out->rows[0]));
-			GET(board, out, steps, steps_used(&out->head) * sizeof(out->steps[0]));
+			GET(board, out, steps, kp_board_steps(&out->head) * sizeof(out->steps[0]));
 			GET(board, out, names, out->head.names_bytes);
 		}
 		if (atomic_load_explicit(&board->sequence, memory_order_relaxed) != before)

@@ -133,6 +133,11 @@ enum kp_board_reading {
 enum kp_board_reading kp_board_read(const struct kp_board *board, bool torn,
 				    struct kp_board_image *out);
 
+/* How many of the image's steps are set. */
+static inline size_t kp_board_steps(const struct kp_board_head *head)
+{
+	return head->trail < KP_BOARD_TRAIL ? (size_t)head->trail : KP_BOARD_TRAIL;
+}
 /* Whether its counts lie within their bounds. */
 bool kp_board_head_fits(const struct kp_board_head *head);
 /* Whether an image may be believed; texts and steps are mended where that does no harm. */

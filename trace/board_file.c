@@ -18,13 +18,11 @@ struct part {
 
 static void parts_of(const struct kp_board_head *head, struct part out[PARTS])
 {
-	size_t steps = head->trail < KP_BOARD_TRAIL ? (size_t)head->trail : KP_BOARD_TRAIL;
-
 	out[0] = (struct part){0, sizeof(*head)};
 	out[1] = (struct part){offsetof(struct kp_board_image, rows),
 			       head->row_count * sizeof(struct kp_board_row)};
 	out[2] = (struct part){offsetof(struct kp_board_image, steps),
-			       steps * sizeof(struct kp_board_step)};
+			       kp_board_steps(head) * sizeof(struct kp_board_step)};
 	out[3] = (struct part){offsetof(struct kp_board_image, names), head->names_bytes};
 }
 

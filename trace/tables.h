@@ -12,10 +12,10 @@
 #include "trace/limits.h"
 #include "trace/reader.h"
 
-/* A process under construction: `view` points into the vectors here. */
 /* So many entries of a table may be missing in front of a chunk: more than a chunk can hold. */
 #define KP_TABLES_MISSING_MOST KP_CHUNK_MAX_RECORDS
 
+/* A process under construction: `view` points into the vectors here. */
 struct kp_process_tables {
 	struct kp_process view;
 	struct kp_device_info *devices;
@@ -60,18 +60,22 @@ enum kp_status kp_tables_process(struct kp_tables *tables, uint64_t process,
  */
 enum kp_status kp_tables_add(struct kp_tables *tables, const struct kp_chunk_header *header,
 			     struct kp_cursor *payload);
-/* Adds a copy of a text, or a placeholder for one that was lost, as the next string. Errors:
- * KP_CORRUPT (beyond the budget), KP_NO_MEMORY. */
+/*
+ * Adds the next string: a copy of a text, or a placeholder for one that was lost. Errors:
+ * KP_CORRUPT (it is beyond the budget), KP_NO_MEMORY.
+ */
 enum kp_status kp_tables_add_string(struct kp_tables *tables, struct kp_process_tables *process,
 				    const struct kp_text *text);
 enum kp_status kp_tables_add_lost(struct kp_tables *tables, struct kp_process_tables *process);
 /*
- * tables_settle.c. Once all chunks are in: gives names that configurations refer to and that were
- * lost a placeholder each, so that different kernels stay different. Errors: KP_NO_MEMORY.
+ * tables_settle.c. Once all chunks are in: gives a placeholder to each name that was lost and that
+ * configurations refer to, so that different kernels stay different. Errors: KP_NO_MEMORY.
  */
 enum kp_status kp_tables_name_lost(struct kp_tables *tables, struct kp_process_tables *process);
-/* Then: cuts the texts beyond the limits, and gives all kernels beyond them one name. Errors:
- * KP_NO_MEMORY. */
+/*
+ * Then: cuts the texts beyond the limits, and gives all kernels beyond them one name. Errors:
+ * KP_NO_MEMORY.
+ */
 enum kp_status kp_tables_limit(struct kp_tables *tables, struct kp_process_tables *process);
 
 #endif

@@ -55,8 +55,7 @@ static int by_start(const void *a, const void *b)
 /* The latest launches on the GPU that had most of them, in order; returns how many. */
 static size_t take_steps(const struct kp_board_image *image, struct kp_board_step *out)
 {
-	size_t used =
-		image->head.trail < KP_BOARD_TRAIL ? (size_t)image->head.trail : KP_BOARD_TRAIL;
+	size_t used = kp_board_steps(&image->head);
 	size_t counts[KP_BOARD_GPUS] = {0}, best = 0, count = 0;
 
 	for (size_t g = 0; g < image->head.gpu_count; g++) {

@@ -42,12 +42,13 @@ def play_control(scenario, place):
     draw = random.Random(11)
     done = 0
     for verb in ("stop", "start") * 20:
-        if subprocess.run([place.kprof, "ctl", str(pid), verb], check=False, capture_output=True,
-                          timeout=60).returncode != 0:
+        control = subprocess.run([place.kprof, "ctl", str(pid), verb], check=False,
+                                 capture_output=True, timeout=60)
+        if control.returncode != 0:
             break  # the program has ended
         done += 1
         time.sleep(draw.choice((0, 0, 0.002, 0.02)))
-    require(done >= 2, f"{done} times started or stopped")
+    require(done >= 2, f"{done} times started or stopped, then {control.stderr}")
     result = end(process)
     require_equal("status", result.status, scenario.status)
     ledger = place.ledger.read()

@@ -10,8 +10,8 @@ import signal
 import subprocess
 import time
 
-from harness import (Skip, check_agreement, check_manners, check_sum, require, require_equal,
-                     start_under_kprof, TIME_LIMIT_S)
+from harness import (Skip, check_agreement, check_manners, check_sum, find_child, require,
+                     require_equal, start_under_kprof, TIME_LIMIT_S)
 from scenario import Scenario
 
 WIDE = ("--size", "200x50", "--charset", "utf-8")
@@ -80,6 +80,35 @@ def play_record(scenario, place):
     counts = document["counts"]
     require(0 < counts["kernels"] < 5000 and counts["kernels_out_of_window"] > 0, f"{counts}")
     require_equal("windows", document["windows"]["count"], 1)
+
+
+def play_untimed(scenario, place):
+    """Half of the kernels could not be timed by CUPTI: those that come while w records are kept."""
+    top(scenario, place, "--keys", "Wait,w,Wait,Wait,w,Wait", *END)
+    document = place.report()
+    check_sum(document, place.ledger.read())
+    counts = document["counts"]
+    require(counts["kernels_untimed"] * 4 > counts["kernels"] > counts["kernels_untimed"] > 0,
+            f"{counts}")
+
+
+def play_stop(scenario, place):
+    """kprof top has gone, and what it recorded is stopped by kprof ctl: CUPTI goes, too."""
+    command = [place.kprof, "top", "-o", place.trace, "--keys", "Wait,w,Wait", "--frames", "1",
+               *WIDE, "--", *place.command(scenario)]
+    process = subprocess.Popen(command, env=place.environment(scenario, traced=True),
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    require(any(b"RECORDING" in line for line in process.stdout), "it does not record")
+    pid = find_child(process.pid, scenario.program)
+    time.sleep(0.5)  # nobody watches any more, mostly; no result depends on it
+    done = place.run([place.kprof, "ctl", str(pid), "stop"], plain_environment())
+    require_equal("status of kprof ctl", done.status, 0)
+    process.stdout.close()
+    require_equal("status", process.wait(timeout=TIME_LIMIT_S), 0)
+    process.stderr.close()
+    ledger = place.ledger.read()
+    require_equal("times that CUPTI was detached", ledger["finalizes"], 1)
+    check_sum(place.report(), ledger)
 
 
 def play_process(scenario, place):
@@ -250,6 +279,9 @@ SCENARIOS = [
     Scenario("top_ranges", play=play_ranges, args=["--kernels", "500", "--nvtx"]),
     Scenario("top_record", play=play_record, faults="wall",
              args=["--kernels", "5000", "--nvtx", *SLOWLY]),
+    Scenario("top_record_untimed", play=play_untimed, faults="wall,untimed=2",
+             args=["--kernels", "5000", *SLOWLY]),
+    Scenario("top_stop", play=play_stop, faults="wall", args=["--kernels", "8000", *SLOWLY]),
     Scenario("top_process", play=play_process, faults="wall", args=["--kernels", "12000", *SLOWLY]),
     Scenario("top_program_is_killed", play=play_program_is_killed, faults="wall",
              args=["--kernels", "1000000", *SLOWLY]),

@@ -5,10 +5,10 @@
  *
  * WORK is «double» (y = 2 x of 5 rows of 24 columns, 32 apart, by a kernel «double_rows»), «blank»
  * (the same, but x is 0 in the first half of the rounds), «silu» (in place, named as that of
- * llm_decode), «softmax» (named as PyTorch's), «gemm» (a linear layer
- * of 3 tokens by cublasGemmEx) or «graph» (a product outside of a capture first, then in one, whose
- * graph is launched). It prints what the results add up to, after all rounds. With «wait» it says
- * that it is ready, waits for a line, and does all rounds again.
+ * llm_decode), «softmax» (named as PyTorch's), «gemm» (a linear layer of 3 tokens by cublasGemmEx)
+ * or «graph» (a product outside of a capture first, then in one, whose graph is launched). It
+ * prints what the results add up to, after all rounds. With «wait» it says that it is ready, waits
+ * for a line, and does all rounds again.
  */
 #include <inttypes.h>
 #include <math.h>

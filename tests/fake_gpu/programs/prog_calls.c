@@ -17,9 +17,9 @@
 #include <cuda.h>
 #include <nvtx3/nvToolsExt.h>
 
-#include "tests/fake_gpu/common/image.h"
 #include "tests/fake_gpu/library/cublas.h"
 #include "tests/fake_gpu/library/lt.h"
+#include "tests/fake_gpu/programs/one_kernel.h"
 
 typedef CUresult launch_function(CUfunction, unsigned int, unsigned int, unsigned int, unsigned int,
 				 unsigned int, unsigned int, unsigned int, CUstream, void **,
@@ -27,14 +27,6 @@ typedef CUresult launch_function(CUfunction, unsigned int, unsigned int, unsigne
 typedef CUresult graph_function(CUgraphExec, CUstream);
 typedef CUresult lookup_function(const char *, void **, int, cuuint64_t,
 				 CUdriverProcAddressQueryResult *);
-
-static void check(CUresult result, const char *what)
-{
-	if (result == CUDA_SUCCESS)
-		return;
-	fprintf(stderr, "prog_calls: %s: error %d\n", what, (int)result);
-	exit(3);
-}
 
 /* An entry point by the door; `linked` is the one that the loader has resolved. */
 static void *find(const char *door, const char *name, void *linked)
@@ -58,16 +50,9 @@ static void *find(const char *door, const char *name, void *linked)
 	return found;
 }
 
-static CUfunction load_kernel(void)
+static CUfunction load_empty(void)
 {
-	struct kp_fake_kernel kernel = {.name = "empty", .duration_ns = 100, .registers = 8};
-	struct kp_fake_image image = {KP_FAKE_IMAGE_MAGIC, 1, &kernel};
-	CUmodule module;
-	CUfunction function;
-
-	check(cuModuleLoadData(&module, &image), "cuModuleLoadData");
-	check(cuModuleGetFunction(&function, module, kernel.name), "cuModuleGetFunction");
-	return function;
+	return load_kernel("empty", 100);
 }
 
 static CUgraphExec make_graph(CUfunction function)
@@ -143,32 +128,29 @@ static void multiply_many_lt(CUstream stream, long count)
 int main(int argc, char **argv)
 {
 	CUstream stream, other;
-	CUcontext context;
 	CUgraph captured;
 	long count;
 
 	if (argc != 4)
 		return 2;
 	count = atol(argv[3]);
-	check(cuInit(0), "cuInit");
-	check(cuDevicePrimaryCtxRetain(&context, 0), "cuDevicePrimaryCtxRetain");
-	check(cuCtxSetCurrent(context), "cuCtxSetCurrent");
+	begin_cuda();
 	check(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
 	check(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
 	if (strcmp(argv[2], "range") == 0)
 		nvtxRangePushA("range");
 	if (strcmp(argv[2], "graph") == 0) {
-		launch_graphs(argv[1], make_graph(load_kernel()), stream, count);
+		launch_graphs(argv[1], make_graph(load_empty()), stream, count);
 	} else if (strcmp(argv[2], "capture") == 0) {
 		check(cuStreamBeginCapture(other, CU_STREAM_CAPTURE_MODE_RELAXED), "begin");
-		launch_many(argv[1], load_kernel(), stream, count);
+		launch_many(argv[1], load_empty(), stream, count);
 		check(cuStreamEndCapture(other, &captured), "end");
 	} else if (strcmp(argv[2], "gemm") == 0) {
 		multiply_many(stream, count);
 	} else if (strcmp(argv[2], "matmul") == 0) {
 		multiply_many_lt(stream, count);
 	} else {
-		launch_many(argv[1], load_kernel(), stream, count);
+		launch_many(argv[1], load_empty(), stream, count);
 	}
 	check(cuCtxSynchronize(), "cuCtxSynchronize");
 	return 0;

@@ -1,6 +1,6 @@
 /*
  * A program that multiplies matrices by cuBLAS and cuBLASLt, and launches kernels of its own
- *between, all with one grid and block:
+ * between, all with one grid and block:
  *
  *	prog_gemm DOOR WORK ROUNDS [THREADS]
  *

@@ -3,8 +3,8 @@
  *
  *	prog_leave cancel N    N threads, each cancelled in a launch of a graph, of a kernel
  *	prog_leave jump N      one thread, out of whose launches a handler of SIGUSR1 jumps N times
- *	prog_leave reset N     contexts that are destroyed and reset N times while another one is
- *used prog_leave invalid N   N captures that are invalidated, and streams destroyed in one
+ *	prog_leave reset N     contexts that are destroyed and reset N times while another is in use
+ *	prog_leave invalid N   N captures that are invalidated, and streams destroyed in one
  *	prog_leave fork N      N children that end at once, by exit, _exit and exec, beside launches
  */
 #include <pthread.h>
@@ -20,7 +20,7 @@
 
 #include <cuda.h>
 
-#include "tests/fake_gpu/common/image.h"
+#include "tests/fake_gpu/programs/one_kernel.h"
 
 static CUcontext context;
 static CUfunction function;
@@ -28,14 +28,6 @@ static CUgraphExec graph;
 static _Atomic bool stop;
 static _Atomic unsigned launching;
 static unsigned times;
-
-static void check(CUresult result, const char *what)
-{
-	if (result == CUDA_SUCCESS)
-		return;
-	fprintf(stderr, "prog_leave: %s: error %d\n", what, (int)result);
-	exit(3);
-}
 
 static void launch(CUstream stream)
 {
@@ -53,17 +45,11 @@ static CUstream make_stream(void)
 
 static void start(void)
 {
-	struct kp_fake_kernel kernel = {.name = "work", .duration_ns = 2000, .registers = 8};
-	struct kp_fake_image image = {KP_FAKE_IMAGE_MAGIC, 1, &kernel};
 	CUgraph captured;
-	CUmodule module;
 	CUstream stream;
 
-	check(cuInit(0), "cuInit");
-	check(cuDevicePrimaryCtxRetain(&context, 0), "cuDevicePrimaryCtxRetain");
-	check(cuCtxSetCurrent(context), "cuCtxSetCurrent");
-	check(cuModuleLoadData(&module, &image), "cuModuleLoadData");
-	check(cuModuleGetFunction(&function, module, kernel.name), "cuModuleGetFunction");
+	context = begin_cuda();
+	function = load_kernel("work", 2000);
 	stream = make_stream();
 	check(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED), "begin");
 	for (int i = 0; i < 5; i++)

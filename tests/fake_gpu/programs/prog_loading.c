@@ -11,36 +11,12 @@
 
 #include <cuda.h>
 
-#include "tests/fake_gpu/common/image.h"
+#include "tests/fake_gpu/programs/one_kernel.h"
 
 #define THREADS 3
 #define LAUNCHES 20
 
 static _Atomic bool stop;
-
-static void check(CUresult result, const char *what)
-{
-	if (result == CUDA_SUCCESS)
-		return;
-	fprintf(stderr, "prog_loading: %s: error %d\n", what, (int)result);
-	exit(3);
-}
-
-static CUfunction start(void)
-{
-	struct kp_fake_kernel kernel = {.name = "work", .duration_ns = 2000, .registers = 8};
-	struct kp_fake_image image = {KP_FAKE_IMAGE_MAGIC, 1, &kernel};
-	CUcontext context;
-	CUmodule module;
-	CUfunction function;
-
-	check(cuInit(0), "cuInit");
-	check(cuDevicePrimaryCtxRetain(&context, 0), "cuDevicePrimaryCtxRetain");
-	check(cuCtxSetCurrent(context), "cuCtxSetCurrent");
-	check(cuModuleLoadData(&module, &image), "cuModuleLoadData");
-	check(cuModuleGetFunction(&function, module, kernel.name), "cuModuleGetFunction");
-	return function;
-}
 
 static void *look_up(void *handle)
 {
@@ -71,7 +47,8 @@ int main(int argc, char **argv)
 
 	if (argc != 3)
 		return 2;
-	function = start();
+	begin_cuda();
+	function = load_kernel("work", 2000);
 	for (int i = 0; i < THREADS; i++)
 		if (pthread_create(&threads[i], NULL, look_up, dlopen(NULL, RTLD_NOW)) != 0)
 			return 3;

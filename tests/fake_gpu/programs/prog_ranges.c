@@ -3,9 +3,9 @@
  *
  *	prog_ranges known      each range once, without waiting for the GPU: kernels run long after
  *	prog_ranges contended  four threads with ranges launch on one stream at the same time
- *	prog_ranges churn N    four threads: N times a new stream, two launches in a range, and its
- *end prog_ranges leak N     N ranges that are never popped, then N launches in ranges prog_ranges
- *steps N    N requests: prefill, and eight steps of decode, each by a graph
+ *	prog_ranges churn N    four threads: N times a new stream, two launches in a range, its end
+ *	prog_ranges leak N     N ranges that are never popped, then N launches in ranges
+ *	prog_ranges steps N    N requests: prefill, and eight steps of decode, each by a graph
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -15,19 +15,11 @@
 #include <cuda.h>
 #include <nvtx3/nvToolsExt.h>
 
-#include "tests/fake_gpu/common/image.h"
+#include "tests/fake_gpu/programs/one_kernel.h"
 
 static CUcontext context;
 static CUfunction function;
 static CUstream stream;
-
-static void check(CUresult result, const char *what)
-{
-	if (result == CUDA_SUCCESS)
-		return;
-	fprintf(stderr, "prog_ranges: %s: error %d\n", what, (int)result);
-	exit(3);
-}
 
 static void launch_on(CUstream on, unsigned blocks, unsigned count)
 {
@@ -38,16 +30,9 @@ static void launch_on(CUstream on, unsigned blocks, unsigned count)
 
 static void start(uint64_t duration_ns)
 {
-	struct kp_fake_kernel kernel = {.name = "work", .duration_ns = duration_ns, .registers = 8};
-	struct kp_fake_image image = {KP_FAKE_IMAGE_MAGIC, 1, &kernel};
-	CUmodule module;
-
-	check(cuInit(0), "cuInit");
-	check(cuDevicePrimaryCtxRetain(&context, 0), "cuDevicePrimaryCtxRetain");
-	check(cuCtxSetCurrent(context), "cuCtxSetCurrent");
+	context = begin_cuda();
 	check(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
-	check(cuModuleLoadData(&module, &image), "cuModuleLoadData");
-	check(cuModuleGetFunction(&function, module, kernel.name), "cuModuleGetFunction");
+	function = load_kernel("work", duration_ns);
 }
 
 /* A graph of `count` kernels, captured. */
