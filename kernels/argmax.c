@@ -10,23 +10,15 @@
 
 static struct kp_logits_shape shape_of(const struct kp_argmax_args *args)
 {
-	return (struct kp_logits_shape){args->x, args->rows, args->columns, args->x_column,
-					args->dtype};
-}
-
-static const char *trouble(const struct kp_argmax_args *args)
-{
-	const struct kp_logits_shape shape = shape_of(args);
-	const char *found = kp_logits_trouble(&shape);
-
-	if (!found && args->rows && !args->index)
-		return "index is missing";
-	return found;
+	return (struct kp_logits_shape){args->x,       args->index,    args->rows,
+					args->columns, args->x_column, args->dtype};
 }
 
 bool kp_argmax_supports(const struct kp_argmax_args *args, const char **reason)
 {
-	return kp_supports_if(trouble(args), reason);
+	const struct kp_logits_shape shape = shape_of(args);
+
+	return kp_supports_if(kp_logits_trouble(&shape), reason);
 }
 
 size_t kp_argmax_workspace(const struct kp_argmax_args *args)
@@ -34,7 +26,7 @@ size_t kp_argmax_workspace(const struct kp_argmax_args *args)
 	const struct kp_logits_shape shape = shape_of(args);
 	size_t splits;
 
-	if (trouble(args) || args->rows == 0)
+	if (kp_logits_trouble(&shape) || args->rows == 0)
 		return 0;
 	splits = kp_logits_splits_most(&shape);
 	return splits > 1 ? args->rows * splits * PARTIAL_BYTES : 0;
@@ -47,9 +39,8 @@ enum kp_status kp_argmax_plan(const struct kp_argmax_args *args,
 	const struct kp_logits_shape shape = shape_of(args);
 	size_t needed = kp_argmax_workspace(args);
 
-	if (trouble(args) ||
-	    (needed && (!args->workspace || (uintptr_t)args->workspace % KP_VECTOR_BYTES ||
-			args->workspace_bytes < needed)))
+	if (kp_logits_trouble(&shape) ||
+	    !kp_is_workspace(args->workspace, args->workspace_bytes, needed))
 		return KP_INVALID;
 	kp_logits_share(&shape, device, &out[0], chunk);
 	out[0].kernel = out[0].vectors ? KP_KERNEL_argmax_vector : KP_KERNEL_argmax_any;
@@ -58,7 +49,7 @@ enum kp_status kp_argmax_plan(const struct kp_argmax_args *args,
 					 .grid_y = 1,
 					 .threads = FINISH_THREADS};
 	if (out[0].grid_y > 1)
-		out[1].grid_x = (args->rows + FINISH_ROWS - 1) / FINISH_ROWS;
+		out[1].grid_x = (uint32_t)kp_divide_up(args->rows, FINISH_ROWS);
 	return KP_OK;
 }
 
@@ -72,9 +63,6 @@ enum kp_status kp_argmax(const struct kp_kernels *kernels, const struct kp_argma
 	if (status != KP_OK)
 		return status;
 	passed.splits = plans[0].grid_y;
-	for (int i = 0; status == KP_OK && i < 2; i++)
-		/* The second may always begin early: it waits for the first. */
-		status = kp_kernels_launch(kernels, &plans[i], &passed, args->stream,
-					   i > 0 || args->dependent_launch);
-	return status;
+	return kp_kernels_launch_both(kernels, plans, &passed, args->stream,
+				      args->dependent_launch);
 }

@@ -6,10 +6,7 @@ template <class T>
 __device__ inline void argmax_store(const struct kp_argmax_args &args, unsigned row,
 				    logits_best best)
 {
-	if (args.index_is_64)
-		((long long *)args.index)[row * args.index_row] = best.index;
-	else
-		((int *)args.index)[row * args.index_row] = (int)best.index;
+	logits_store_index(args, row, best.index);
 	if (args.value)
 		from_float(best.value, (T *)args.value + row * args.value_row);
 }
@@ -53,26 +50,7 @@ template <class T> __device__ inline void argmax_finish(const struct kp_argmax_a
 		argmax_store<T>(args, row, best);
 }
 
-/* One version, for all types of logits. */
-#define KERNEL(name, threads, ...)                                                                 \
-	extern "C" __global__ void __launch_bounds__(threads)                                      \
-		kp_##name##_bf16(const __grid_constant__ struct kp_argmax_args args)               \
-	{                                                                                          \
-		using T = __nv_bfloat16;                                                           \
-		__VA_ARGS__;                                                                       \
-	}                                                                                          \
-	extern "C" __global__ void __launch_bounds__(threads)                                      \
-		kp_##name##_fp16(const __grid_constant__ struct kp_argmax_args args)               \
-	{                                                                                          \
-		using T = __half;                                                                  \
-		__VA_ARGS__;                                                                       \
-	}                                                                                          \
-	extern "C" __global__ void __launch_bounds__(threads)                                      \
-		kp_##name##_fp32(const __grid_constant__ struct kp_argmax_args args)               \
-	{                                                                                          \
-		using T = float;                                                                   \
-		__VA_ARGS__;                                                                       \
-	}
+#define KERNEL(name, threads, ...) LOGITS_KERNEL(name, argmax, threads, 1, __VA_ARGS__)
 
 KERNEL(argmax_vector, KP_LOGITS_THREADS, argmax_part<T, true>(args))
 KERNEL(argmax_any, KP_LOGITS_THREADS, argmax_part<T, false>(args))

@@ -37,11 +37,6 @@ static const struct version versions[] = {
 };
 #define VERSIONS (sizeof(versions) / sizeof(versions[0]))
 
-static uint64_t divide_up(uint64_t a, uint64_t b)
-{
-	return (a + b - 1) / b;
-}
-
 static const char *shape_trouble(const struct kp_attention_decode_args *args)
 {
 	if (args->queries > KP_ATTENTION_QUERIES_MOST)
@@ -130,7 +125,7 @@ static uint64_t keys_most(const struct kp_attention_decode_args *args)
 /* What `units` sequences of `keys` keys cost in chunks of `chunk`, in keys of one block. */
 static uint64_t cost(uint64_t units, uint64_t keys, uint64_t chunk, uint64_t places)
 {
-	return divide_up(units * divide_up(keys, chunk), places) * (chunk + BLOCK_KEYS);
+	return kp_divide_up(units * kp_divide_up(keys, chunk), places) * (chunk + BLOCK_KEYS);
 }
 
 /*
@@ -139,14 +134,14 @@ static uint64_t cost(uint64_t units, uint64_t keys, uint64_t chunk, uint64_t pla
  */
 static uint32_t chunk_of(uint64_t units, uint64_t keys, uint64_t places)
 {
-	uint64_t best = divide_up(keys ? keys : 1, STRIDE) * STRIDE,
-		 least = divide_up(keys, SPLITS_MOST);
+	uint64_t best = kp_divide_up(keys ? keys : 1, STRIDE) * STRIDE,
+		 least = kp_divide_up(keys, SPLITS_MOST);
 
 	for (uint64_t wave = 1; wave <= WAVES_MOST; wave++) {
 		uint64_t splits = wave * places / units;
-		uint64_t chunk = divide_up(keys ? keys : 1, splits ? splits : 1);
+		uint64_t chunk = kp_divide_up(keys ? keys : 1, splits ? splits : 1);
 
-		chunk = divide_up(chunk < least ? least : chunk, STRIDE) * STRIDE;
+		chunk = kp_divide_up(chunk < least ? least : chunk, STRIDE) * STRIDE;
 		if (splits > 1 &&
 		    cost(units, keys, chunk, places) + BLOCK_KEYS < cost(units, keys, best, places))
 			best = chunk;
@@ -178,12 +173,12 @@ static void choose(const struct kp_attention_decode_args *args,
 	out[0].grid_y = 1;
 	if (!version)
 		return;
-	units = (uint64_t)args->batch * args->kv_heads * divide_up(rows_of(args), version->rows);
+	units = (uint64_t)args->batch * args->kv_heads * kp_divide_up(rows_of(args), version->rows);
 	*chunk = chunk_of(units, keys, (uint64_t)version->blocks * device->sm_count);
 	out[0].kernel = version->of_cache[args->cache_dtype == KP_DTYPE_E4M3];
 	out[0].vectors = 1;
 	out[0].grid_x = (uint32_t)units;
-	out[0].grid_y = keys ? (uint32_t)divide_up(keys, *chunk) : 1;
+	out[0].grid_y = keys ? (uint32_t)kp_divide_up(keys, *chunk) : 1;
 	if (out[0].grid_y == 1)
 		return;
 	out[1].grid_x = (uint32_t)all_rows(args);
@@ -227,10 +222,7 @@ enum kp_status kp_attention_decode_plan(const struct kp_attention_decode_args *a
 		return KP_INVALID;
 	choose(args, device, out, chunk);
 	needed = workspace(args, &out[0]);
-	if (needed && (!args->workspace || (uintptr_t)args->workspace % KP_VECTOR_BYTES ||
-		       args->workspace_bytes < needed))
-		return KP_INVALID;
-	return KP_OK;
+	return kp_is_workspace(args->workspace, args->workspace_bytes, needed) ? KP_OK : KP_INVALID;
 }
 
 enum kp_status kp_attention_decode(const struct kp_kernels *kernels,
@@ -244,9 +236,6 @@ enum kp_status kp_attention_decode(const struct kp_kernels *kernels,
 	if (status != KP_OK)
 		return status;
 	passed.splits = plans[0].grid_y;
-	for (int i = 0; status == KP_OK && i < 2; i++)
-		/* The second may always begin early: it waits for the first. */
-		status = kp_kernels_launch(kernels, &plans[i], &passed, args->stream,
-					   i > 0 || args->dependent_launch);
-	return status;
+	return kp_kernels_launch_both(kernels, plans, &passed, args->stream,
+				      args->dependent_launch);
 }

@@ -14,6 +14,11 @@
 bool kp_is_aligned(const void *pointer, size_t vector_bytes, size_t bytes, const int64_t *strides,
 		   size_t count);
 
+static inline uint64_t kp_divide_up(uint64_t a, uint64_t b)
+{
+	return (a + b - 1) / b;
+}
+
 /* Whether a type is one that rows are stored in. */
 static inline bool kp_is_storage(enum kp_dtype dtype)
 {
@@ -28,9 +33,21 @@ static inline bool kp_supports_if(const char *trouble, const char **reason)
 	return !trouble;
 }
 
+/* Whether the caller lends as much workspace as is needed, where vectors may lie. */
+static inline bool kp_is_workspace(const void *workspace, size_t bytes, size_t needed)
+{
+	return needed == 0 ||
+	       (workspace && (uintptr_t)workspace % KP_VECTOR_BYTES == 0 && bytes >= needed);
+}
+
 /* Enqueues a plan; a grid of no blocks is nothing to do. `args`: the kernel's only argument. */
 enum kp_status kp_kernels_launch(const struct kp_kernels *kernels,
 				 const struct kp_kernel_plan *plan, const void *args, void *stream,
 				 bool dependent);
+
+/* Two with the same arguments. The second may always begin early: it waits for the first. */
+enum kp_status kp_kernels_launch_both(const struct kp_kernels *kernels,
+				      const struct kp_kernel_plan plans[2], const void *args,
+				      void *stream, bool dependent);
 
 #endif

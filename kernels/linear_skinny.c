@@ -32,11 +32,6 @@ static const struct version any_version = {
 	{KP_KERNEL_linear_any, KP_KERNEL_linear_any, KP_KERNEL_linear_any}, 16, {1, 1}, 4, 4, 16,
 };
 
-static uint64_t divide_up(uint64_t a, uint64_t b)
-{
-	return (a + b - 1) / b;
-}
-
 static const char *trouble(const struct kp_linear_skinny_args *args)
 {
 	if (!kp_is_storage(args->dtype))
@@ -100,7 +95,7 @@ static bool has_turns(const struct version *version, uint64_t vectors, uint64_t 
 static void share(const struct version *version, const struct kp_linear_skinny_args *args,
 		  const struct kp_kernel_device *device, struct kp_kernel_plan *plan)
 {
-	uint64_t teams = divide_up(args->outputs, version->rows[weight_number(args) != 0]);
+	uint64_t teams = kp_divide_up(args->outputs, version->rows[weight_number(args) != 0]);
 	uint64_t vectors = args->inputs / elements_of_vector(args), warps = 1, splits;
 	uint64_t wanted = (uint64_t)version->warps_per_sm * device->sm_count;
 
@@ -110,7 +105,7 @@ static void share(const struct version *version, const struct kp_linear_skinny_a
 		warps *= 2;
 	plan->team = (uint32_t)warps * WARP;
 	plan->threads = version->warps * WARP;
-	plan->grid_x = (uint32_t)divide_up(teams * warps, version->warps);
+	plan->grid_x = (uint32_t)kp_divide_up(teams * warps, version->warps);
 	splits = device->sm_count / plan->grid_x;
 	if (splits > SPLITS_MOST)
 		splits = SPLITS_MOST;
@@ -133,7 +128,7 @@ static void choose(const struct kp_linear_skinny_args *args, const struct kp_ker
 	share(version, args, device, &out[0]);
 	if (out[0].grid_y == 1)
 		return;
-	out[1].grid_x = (uint32_t)divide_up(args->outputs, FINISH_THREADS);
+	out[1].grid_x = (uint32_t)kp_divide_up(args->outputs, FINISH_THREADS);
 	out[1].grid_y = args->tokens;
 	out[1].threads = FINISH_THREADS;
 	out[1].team = out[0].grid_y;
@@ -172,10 +167,7 @@ enum kp_status kp_linear_skinny_plan(const struct kp_linear_skinny_args *args,
 		return KP_INVALID;
 	choose(args, device, out);
 	needed = workspace(args, &out[0]);
-	if (needed && (!args->workspace || (uintptr_t)args->workspace % KP_VECTOR_BYTES ||
-		       args->workspace_bytes < needed))
-		return KP_INVALID;
-	return KP_OK;
+	return kp_is_workspace(args->workspace, args->workspace_bytes, needed) ? KP_OK : KP_INVALID;
 }
 
 enum kp_status kp_linear_skinny(const struct kp_kernels *kernels,

@@ -244,3 +244,12 @@ enum kp_status kp_kernels_launch(const struct kp_kernels *kernels,
 		       ? KP_OK
 		       : KP_IO;
 }
+
+enum kp_status kp_kernels_launch_both(const struct kp_kernels *kernels,
+				      const struct kp_kernel_plan plans[2], const void *args,
+				      void *stream, bool dependent)
+{
+	enum kp_status status = kp_kernels_launch(kernels, &plans[0], args, stream, dependent);
+
+	return status == KP_OK ? kp_kernels_launch(kernels, &plans[1], args, stream, true) : status;
+}

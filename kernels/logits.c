@@ -5,11 +5,6 @@
 
 #define BLOCKS_PER_SM 4U /* so many stay at the registers that all versions have */
 
-static uint64_t divide_up(uint64_t a, uint64_t b)
-{
-	return (a + b - 1) / b;
-}
-
 const char *kp_logits_trouble(const struct kp_logits_shape *shape)
 {
 	if ((unsigned)shape->dtype > KP_DTYPE_FP32)
@@ -26,10 +21,13 @@ const char *kp_logits_trouble(const struct kp_logits_shape *shape)
 		return "x is missing";
 	if ((uintptr_t)shape->x % kp_dtype_bytes(shape->dtype))
 		return "x lies between elements";
+	if (!shape->index)
+		return "index is missing";
 	return NULL;
 }
 
-uint32_t kp_logits_step(const struct kp_logits_shape *shape)
+/* Elements that a thread reads at once: those of 16 bytes where columns lie side by side. */
+static uint32_t step_of(const struct kp_logits_shape *shape)
 {
 	if (shape->x_column != 1 && shape->columns > 1)
 		return 1;
@@ -39,9 +37,9 @@ uint32_t kp_logits_step(const struct kp_logits_shape *shape)
 /* Turns of a block over a row: it may begin anywhere within a vector. */
 static uint64_t turns(const struct kp_logits_shape *shape)
 {
-	uint64_t step = kp_logits_step(shape);
+	uint64_t step = step_of(shape);
 
-	return divide_up(shape->columns + step - 1, step * KP_LOGITS_THREADS);
+	return kp_divide_up(shape->columns + step - 1, step * KP_LOGITS_THREADS);
 }
 
 uint32_t kp_logits_splits_most(const struct kp_logits_shape *shape)
@@ -59,14 +57,14 @@ void kp_logits_share(const struct kp_logits_shape *shape, const struct kp_kernel
 	*chunk = 0;
 	plan->dtype = shape->dtype;
 	plan->threads = KP_LOGITS_THREADS;
-	plan->vectors = kp_logits_step(shape) > 1;
+	plan->vectors = step_of(shape) > 1;
 	plan->grid_x = plan->grid_y = plan->team = 0;
 	if (shape->rows == 0)
 		return;
 	splits = (uint64_t)BLOCKS_PER_SM * device->sm_count / shape->rows;
 	splits = splits < 1 ? 1 : splits > most ? most : splits;
-	a_block = divide_up(all, splits);
+	a_block = kp_divide_up(all, splits);
 	plan->grid_x = shape->rows;
-	plan->grid_y = (uint32_t)divide_up(all, a_block);
-	*chunk = (uint32_t)(a_block * KP_LOGITS_THREADS * kp_logits_step(shape));
+	plan->grid_y = (uint32_t)kp_divide_up(all, a_block);
+	*chunk = (uint32_t)(a_block * KP_LOGITS_THREADS * step_of(shape));
 }

@@ -199,4 +199,28 @@ __device__ inline logits_best logits_best_of(const logits_row<T, VECTOR> &row, l
 	return best;
 }
 
+/* ---- what operators on logits have in common ---- */
+
+template <class Args>
+__device__ inline void logits_store_index(const Args &args, unsigned row, long long index)
+{
+	if (args.index_is_64)
+		((long long *)args.index)[row * args.index_row] = index;
+	else
+		((int *)args.index)[row * args.index_row] = (int)index;
+}
+
+/* A version, for all types T of logits: what it does with its `args`, that is kp_OPERATOR_args. */
+#define LOGITS_KERNEL_OF(name, type, operator, threads, blocks, ...)                               \
+	extern "C" __global__ void __launch_bounds__(threads, blocks)                              \
+		name(const __grid_constant__ struct kp_##operator##_args args)                     \
+	{                                                                                          \
+		using T = type;                                                                    \
+		__VA_ARGS__;                                                                       \
+	}
+#define LOGITS_KERNEL(name, operator, threads, blocks, ...)                                        \
+	LOGITS_KERNEL_OF(kp_##name##_bf16, __nv_bfloat16, operator, threads, blocks, __VA_ARGS__)  \
+	LOGITS_KERNEL_OF(kp_##name##_fp16, __half, operator, threads, blocks, __VA_ARGS__)         \
+	LOGITS_KERNEL_OF(kp_##name##_fp32, float, operator, threads, blocks, __VA_ARGS__)
+
 #endif

@@ -14,9 +14,9 @@ extern "C" {
 #define KP_LOGITS_THREADS 256U
 #define KP_LOGITS_SPLITS_MOST 512U
 
-/* What reads a row of logits, as the caller has it. */
+/* What the operators have in common, as the caller has it. */
 struct kp_logits_shape {
-	const void *x;
+	const void *x, *index;
 	uint32_t rows, columns;
 	int64_t x_column;
 	enum kp_dtype dtype;
@@ -24,10 +24,6 @@ struct kp_logits_shape {
 
 /* Why there is no plan for it; NULL: there is one. */
 const char *kp_logits_trouble(const struct kp_logits_shape *shape);
-
-/* Elements that a thread reads at once: those of 16 bytes where columns lie side by side, else 1.
- */
-uint32_t kp_logits_step(const struct kp_logits_shape *shape);
 
 /* No device makes more splits of a row. */
 uint32_t kp_logits_splits_most(const struct kp_logits_shape *shape);

@@ -5,15 +5,10 @@
 
 #define WARP 32U
 
-static uint32_t divide_up(uint64_t a, uint32_t b)
-{
-	return (uint32_t)((a + b - 1) / b);
-}
-
 /* Threads that hold a row. */
 static uint32_t holders(const struct kp_row_version *version, uint32_t columns)
 {
-	return divide_up(columns / KP_VECTOR_ELEMENTS, version->vectors);
+	return (uint32_t)kp_divide_up(columns / KP_VECTOR_ELEMENTS, version->vectors);
 }
 
 bool kp_row_version_takes(const struct kp_row_version *version, uint32_t columns, bool aligned)
@@ -38,12 +33,12 @@ static void size(const struct kp_row_version *version, uint64_t rows, uint32_t c
 	out->grid_y = 1;
 	out->team = 0;
 	if (version->kind == KP_ROW_BLOCK)
-		out->threads = divide_up(holders(version, columns), WARP) * WARP;
+		out->threads = (uint32_t)kp_divide_up(holders(version, columns), WARP) * WARP;
 	if (version->kind == KP_ROW_TEAM) {
 		out->team = 1;
 		while (out->team < holders(version, columns))
 			out->team *= 2;
-		out->grid_x = divide_up(rows * out->team, version->threads);
+		out->grid_x = (uint32_t)kp_divide_up(rows * out->team, version->threads);
 	}
 }
 

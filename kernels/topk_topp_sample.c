@@ -7,32 +7,24 @@
 
 static struct kp_logits_shape shape_of(const struct kp_topk_topp_sample_args *args)
 {
-	return (struct kp_logits_shape){args->x, args->rows, args->columns, args->x_column,
-					args->dtype};
-}
-
-static const char *trouble(const struct kp_topk_topp_sample_args *args)
-{
-	const struct kp_logits_shape shape = shape_of(args);
-	const char *found = kp_logits_trouble(&shape);
-
-	if (!found && args->rows && !args->index)
-		return "index is missing";
-	return found;
+	return (struct kp_logits_shape){args->x,       args->index,    args->rows,
+					args->columns, args->x_column, args->dtype};
 }
 
 bool kp_topk_topp_sample_supports(const struct kp_topk_topp_sample_args *args, const char **reason)
 {
-	return kp_supports_if(trouble(args), reason);
+	const struct kp_logits_shape shape = shape_of(args);
+
+	return kp_supports_if(kp_logits_trouble(&shape), reason);
 }
 
 size_t kp_topk_topp_sample_workspace(const struct kp_topk_topp_sample_args *args)
 {
 	const struct kp_logits_shape shape = shape_of(args);
 
-	if (trouble(args))
+	if (kp_logits_trouble(&shape) || args->rows == 0)
 		return 0;
-	return args->rows ? KP_SAMPLE_ROW_BYTES(kp_logits_splits_most(&shape)) * args->rows : 0;
+	return KP_SAMPLE_ROW_BYTES(kp_logits_splits_most(&shape)) * args->rows;
 }
 
 /* Levels that one threshold may take: the bits that the order of the type's numbers has. */
@@ -70,9 +62,8 @@ enum kp_status kp_topk_topp_sample_plan(const struct kp_topk_topp_sample_args *a
 	size_t needed = kp_topk_topp_sample_workspace(args);
 	struct kp_kernel_plan plan;
 
-	if (trouble(args) ||
-	    (needed && (!args->workspace || (uintptr_t)args->workspace % KP_VECTOR_BYTES ||
-			args->workspace_bytes < needed)))
+	if (kp_logits_trouble(&shape) ||
+	    !kp_is_workspace(args->workspace, args->workspace_bytes, needed))
 		return KP_INVALID;
 	kp_logits_share(&shape, device, &plan, chunk);
 	*levels = all_levels(args);

@@ -261,10 +261,7 @@ __device__ inline void sample_store(const struct kp_topk_topp_sample_args &args,
 {
 	unsigned row = blockIdx.x;
 
-	if (args.index_is_64)
-		((long long *)args.index)[row * args.index_row] = index;
-	else
-		((int *)args.index)[row * args.index_row] = index;
+	logits_store_index(args, row, index);
 	if (args.logprob)
 		args.logprob[row] = logprob;
 }
@@ -374,26 +371,7 @@ __device__ inline void sample_draw(const struct kp_topk_topp_sample_args &args)
 		sample_pick(args, row, rule, state, space);
 }
 
-/* A launch, for all types of logits. */
-#define KERNEL(name, ...)                                                                          \
-	extern "C" __global__ void __launch_bounds__(SAMPLE_THREADS, 4)                            \
-		kp_##name##_bf16(const __grid_constant__ struct kp_topk_topp_sample_args args)     \
-	{                                                                                          \
-		using T = __nv_bfloat16;                                                           \
-		__VA_ARGS__;                                                                       \
-	}                                                                                          \
-	extern "C" __global__ void __launch_bounds__(SAMPLE_THREADS, 4)                            \
-		kp_##name##_fp16(const __grid_constant__ struct kp_topk_topp_sample_args args)     \
-	{                                                                                          \
-		using T = __half;                                                                  \
-		__VA_ARGS__;                                                                       \
-	}                                                                                          \
-	extern "C" __global__ void __launch_bounds__(SAMPLE_THREADS, 4)                            \
-		kp_##name##_fp32(const __grid_constant__ struct kp_topk_topp_sample_args args)     \
-	{                                                                                          \
-		using T = float;                                                                   \
-		__VA_ARGS__;                                                                       \
-	}
+#define KERNEL(name, ...) LOGITS_KERNEL(name, topk_topp_sample, SAMPLE_THREADS, 4, __VA_ARGS__)
 
 KERNEL(sample_begin_vector, sample_begin<T, true>(args))
 KERNEL(sample_begin_any, sample_begin<T, false>(args))

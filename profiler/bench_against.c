@@ -148,12 +148,12 @@ static bool start(const struct command *command, pid_t *child, FILE **out)
 	posix_spawn_file_actions_t actions;
 	int ends[2], error;
 
-	*out = NULL;
 	if (pipe(ends) != 0) {
 		kp_fail("no pipe: %s", strerror(errno));
 		return false;
 	}
-	error = posix_spawn_file_actions_init(&actions);
+	*out = fdopen(ends[0], "r");
+	error = *out ? posix_spawn_file_actions_init(&actions) : errno;
 	if (!error) {
 		error = posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
 		if (!error)
@@ -167,13 +167,13 @@ static bool start(const struct command *command, pid_t *child, FILE **out)
 	}
 	close(ends[1]);
 	if (!error)
-		*out = fdopen(ends[0], "r");
-	if (*out)
 		return true;
-	close(ends[0]);
-	if (error)
-		kp_fail("%s cannot be started: %s; KPROF_PYTHON names another Python",
-			command->words[0], strerror(error));
+	kp_fail("%s cannot be started: %s; KPROF_PYTHON names another Python", command->words[0],
+		strerror(error));
+	if (*out)
+		fclose(*out);
+	else
+		close(ends[0]);
 	return false;
 }
 
@@ -246,7 +246,7 @@ bool kp_bench_against(const struct kp_bench_operator *operator, const char * lis
 		      const struct kp_bench_shape *shapes, size_t count,
 		      struct kp_bench_references **out)
 {
-	const struct kp_bench_form *form = operator->form ? operator->form : & kp_bench_rows;
+	const struct kp_bench_form *form = kp_bench_form_of(operator);
 	struct command *command = calloc(1, sizeof(*command));
 	bool done = false;
 

@@ -6,10 +6,10 @@
 
 #include "kernels/reference/number.h"
 
-#define ALIGNED 256U     /* an address that is aligned to anything, for plans without memory */
-#define SCALE_MOST 64.0  /* scales are below its inverse */
-#define INT8_SPREAD 32.0 /* the standard deviation of int8 */
-#define SLACK 0x1p-16    /* of the largest of a row: fp32 against float64 */
+#define ALIGNED 256U      /* an address that is aligned to anything, for plans without memory */
+#define SCALE_MOST 0x1p-6 /* the largest scale */
+#define INT8_SPREAD 32.0  /* the standard deviation of int8 */
+#define SLACK 0x1p-16     /* of the largest of a row: fp32 against float64 */
 #define PRIME 2654435761U
 
 bool kp_bench_is_shared(const struct kp_bench_buffer *buffer)
@@ -77,7 +77,7 @@ const char *kp_bench_buffers_init(struct kp_bench_buffers *out,
 
 	memset(out, 0, sizeof(*out));
 	out->operator= operator;
-	out->form = operator->form ? operator->form : & kp_bench_rows;
+	out->form = kp_bench_form_of(operator);
 	out->shape = *shape;
 	out->dtype = KP_DTYPE_BF16;
 	out->units = kp_bench_units(out->form, shape);
@@ -137,7 +137,7 @@ static void fill_numbers(enum kp_dtype dtype, uint64_t seed, void *host, uint64_
 static void fill_scales(float *scales, uint64_t count)
 {
 	for (uint64_t i = 0; i < count; i++)
-		scales[i] = (float)((i * PRIME % 1024 + 1) / 1024.0 / SCALE_MOST);
+		scales[i] = (float)((i * PRIME % 1024 + 1) / 1024.0 * SCALE_MOST);
 }
 
 /* Page j of sequence s: pages of all sequences take turns, as when tokens come one by one. A prime

@@ -238,7 +238,7 @@ static bool measure_reading(struct kp_timer *timer, const struct kp_bench_operat
 	bool done;
 
 	*out = 0;
-	if (!operator->form || !operator->form->reads)
+	if (!kp_bench_form_of(operator)->reads)
 		return true;
 	measured = calloc(1, sizeof(*measured));
 	if (!measured) {
@@ -264,8 +264,7 @@ struct run {
 /* A shape, or a list of them. */
 static bool choose_shapes(struct run *run, const char *text)
 {
-	const struct kp_bench_form *form =
-		run->operator->form ? run->operator->form : & kp_bench_rows;
+	const struct kp_bench_form *form = kp_bench_form_of(run->operator);
 	const char *at = text ? text : run->operator->shapes;
 
 	run->count = 0;

@@ -27,8 +27,9 @@ EXPORT struct kprof_bench *kprof_bench_create(const char *name, const char *shap
 	struct kprof_bench *bench;
 	struct kp_bench_shape parsed;
 
-	if (!operator|| !kp_bench_shape_parse(operator->form ? operator->form : &kp_bench_rows,
-					      shape, strlen(shape), &parsed))
+	if (!operator)
+		return NULL;
+	if (!kp_bench_shape_parse(kp_bench_form_of(operator), shape, strlen(shape), &parsed))
 		return NULL;
 	bench = calloc(1, sizeof(*bench));
 	if (bench && !kp_bench_buffers_init(&bench->buffers, operator, & parsed, &device))

@@ -384,3 +384,8 @@ const struct kp_bench_operator *kp_bench_find(const char *name)
 			return &kp_bench_operators[i];
 	return NULL;
 }
+
+const struct kp_bench_form *kp_bench_form_of(const struct kp_bench_operator *operator)
+{
+	return operator->form ? operator->form : & kp_bench_rows;
+}

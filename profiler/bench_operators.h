@@ -21,7 +21,7 @@ enum kp_bench_role {
 	KP_BENCH_WEIGHT,    /* the same, shared by all units */
 	KP_BENCH_NARROW,    /* random numbers of the type that the shape names */
 	KP_BENCH_TABLE,     /* random fp32, shared by all units */
-	KP_BENCH_SCALES,    /* fp32 between 0 and KP_BENCH_SCALE_MOST */
+	KP_BENCH_SCALES,    /* fp32 above 0, 1/64 at most */
 	KP_BENCH_POSITIONS, /* of 8 bytes, below KP_BENCH_TABLE_POSITIONS */
 	KP_BENCH_SLOTS,     /* of 8 bytes, the number of the unit */
 	KP_BENCH_LENGTHS,   /* of 4 bytes, keys of a sequence */
@@ -77,5 +77,8 @@ extern const size_t kp_bench_operator_count;
 
 /* NULL: there is none of that name. */
 const struct kp_bench_operator *kp_bench_find(const char *name);
+
+/* What its shapes consist of. */
+const struct kp_bench_form *kp_bench_form_of(const struct kp_bench_operator *operator);
 
 #endif

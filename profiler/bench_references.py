@@ -83,6 +83,9 @@ class Work:
             library.function("describe")(self.handle, number, ctypes.byref(self.buffers[-1]))
         self.checked = [buffer.is_checked for buffer in self.buffers].index(1)
 
+    def __del__(self):
+        self.library.function("destroy")(self.handle)
+
     @classmethod
     def create(cls, library, operator, shape, sms):
         handle = library.function("create")(operator.encode(), shape.encode(), sms)

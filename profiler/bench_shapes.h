@@ -50,7 +50,7 @@ uint32_t kp_bench_size_get(const struct kp_bench_form *form, const struct kp_ben
 void kp_bench_size_set(const struct kp_bench_form *form, struct kp_bench_shape *shape, size_t which,
 		       uint32_t value);
 
-/* How many independent units there are; and a shape of `count` of them. */
+/* How many independent units there are. */
 uint32_t kp_bench_units(const struct kp_bench_form *form, const struct kp_bench_shape *shape);
 
 /* Reads `length` bytes of text; false: that is no shape of this form. */

@@ -5,40 +5,12 @@ kprof bench --against, that is cuBLAS and PyTorch's attention in the same run, a
 reading reaches.
 """
 
-import shutil
-
-from kernel_checks import bench_rows
-from runner import Check, Failure, Skip, require
+from kernel_checks import bench_rows, best_other, correct, sanitized
+from runner import Check, require
 
 TESTS = ("linear_skinny", "attention_decode")
 MB = 1e6
 TIE = 0.98  # of the other's speed
-
-
-def programs(bench):
-    paths = [bench.build / "tests/gpu" / f"gpu_kernel_{name}" for name in TESTS]
-    if not all(path.exists() for path in paths):
-        raise Skip("the tests of kernels were not built")
-    return paths
-
-
-def correct(bench):
-    """The grids of tests/kernels on the GPU."""
-    return "; ".join(f"{path.name}: {bench.run([path]).text().strip()}" for path in programs(bench))
-
-
-def sanitized(tool):
-    def check(bench):
-        found = shutil.which("compute-sanitizer") or shutil.which(
-            "compute-sanitizer", path="/usr/local/cuda/bin")
-        if not found:
-            raise Skip("no compute-sanitizer")
-        for path in programs(bench):
-            ran = bench.run([found, "--tool", tool, "--error-exitcode", "9", path])
-            if "0 errors" not in ran.text() + ran.stderr.decode("utf-8", "replace"):
-                raise Failure(f"{path.name}: {ran.log}.out")
-        return f"{tool}: 0 errors in {len(TESTS)} programs"
-    return check
 
 
 def wanted_of_linear(row):
@@ -57,11 +29,6 @@ def wanted_of_attention(row):
     share = best and row["bytes"] / best["cold"]["median_us"] / 1e3 / row["ceiling_gbps"] * 100
     ratio = 1.3 if row["batch"] == 1 else 1.05 if best and share < 90 else TIE
     return (95 if row["bytes"] >= 200 * MB else None), None, ratio
-
-
-def best_other(row):
-    return min(row["against"]["references"], key=lambda other: other["cold"]["median_us"],
-               default=None)
 
 
 def misses(row, wanted):
@@ -103,11 +70,12 @@ def speed(name, against, wanted):
 
 
 CHECKS = [
-    Check("decode-correct", 120, correct, "linear_skinny, attention_decode: every version, float64"),
+    Check("decode-correct", 120, correct(TESTS),
+          "linear_skinny, attention_decode: every version, float64"),
     Check("decode-linear", 180, speed("linear_skinny", "cublas", wanted_of_linear),
           "linear_skinny: of reading's ceiling, and against cuBLAS"),
     Check("decode-attention", 180, speed("attention_decode", "torch,cudnn", wanted_of_attention),
           "attention_decode: of reading's ceiling, against FlashAttention and cuDNN"),
-    *[Check(f"decode-{tool}", 300, sanitized(tool), f"compute-sanitizer {tool}")
+    *[Check(f"decode-{tool}", 300, sanitized(tool, TESTS), f"compute-sanitizer {tool}")
       for tool in ("memcheck", "racecheck", "initcheck", "synccheck")],
 ]

@@ -25,15 +25,11 @@ def wanted_of_copy(row):
         return 97
     if name == "softmax" and row["rows"] >= 4096 and row["columns"] <= 32768:
         return 95 if size >= 128 * MB else 88
-    if name == "argmax" and row["rows"] >= 16 and size >= 32 * MB:
-        return 90
     return None
 
 
 def wanted_us(row):
     """The longest time as a node of a graph and in a chain of dependent launches, µs, or None."""
-    if row["operator"] == "argmax" and row["rows"] == 1 and 32000 <= row["columns"] <= 262144:
-        return 4.0, 4.0
     if row["operator"] not in (*NORMS, *GATES, "rope"):
         return None
     if row["rows"] <= 8:
@@ -86,31 +82,39 @@ def program(bench, name):
     return path
 
 
-def correct(bench):
+def correct(tests):
     """The grids of tests/kernels on the GPU."""
-    return "; ".join(f"{name}: {bench.run([program(bench, name)]).text().strip()}" for name in TESTS)
+    def check(bench):
+        return "; ".join(f"{name}: {bench.run([program(bench, name)]).text().strip()}" for name in tests)
+    return check
 
 
-def sanitized(tool):
+def sanitized(tool, tests):
     def check(bench):
         found = shutil.which("compute-sanitizer") or shutil.which(
             "compute-sanitizer", path="/usr/local/cuda/bin")
         if not found:
             raise Skip("no compute-sanitizer")
-        for name in TESTS:
+        for name in tests:
             ran = bench.run([found, "--tool", tool, "--error-exitcode", "9", program(bench, name)],
                             env={"KP_TEST_CASES": "8"})
             if "0 errors" not in ran.text() + ran.stderr.decode("utf-8", "replace"):
                 raise Failure(f"{name}: {ran.log}.out")
-        return f"{tool}: 0 errors in {len(TESTS)} programs"
+        return f"{tool}: 0 errors in {len(tests)} programs"
     return check
+
+
+def best_other(row):
+    """The fastest of what a row is compared with; None: nothing can do it."""
+    return min(row["against"]["references"], key=lambda other: other["cold"]["median_us"],
+               default=None)
 
 
 def judge_ratios(rows):
     """The best of the others at each shape, in words; raises Failure where it is faster."""
     words, slower = [], []
     for row in rows:
-        best = min(row["against"]["references"], key=lambda other: other["cold"]["median_us"])
+        best = best_other(row)
         words.append(f"{row['shape']} {best['cold_ratio']['median']:.2f} × {best['name']}")
         if best["cold_ratio"]["median"] < 0.98:
             slower.append(words[-1])
@@ -125,8 +129,8 @@ def against_torch(name):
 
 
 CHECKS = [
-    Check("kernels-correct", 120, correct, "every version against float64, odd shapes"),
-    *[Check(f"kernels-{tool}", 300, sanitized(tool), f"compute-sanitizer {tool}")
+    Check("kernels-correct", 120, correct(TESTS), "every version against float64, odd shapes"),
+    *[Check(f"kernels-{tool}", 300, sanitized(tool, TESTS), f"compute-sanitizer {tool}")
       for tool in ("memcheck", "racecheck", "initcheck", "synccheck")],
     *[Check(f"kernels-{name}", 120, speed(name), f"kprof bench {name}: checked, then its targets")
       for name in OPERATORS],

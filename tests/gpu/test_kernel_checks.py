@@ -20,16 +20,13 @@ class Targets(unittest.TestCase):
                 ("add_rmsnorm", 1024, 2048, 16e6, 80), ("rmsnorm", 8, 4096, 1e5, None),
                 ("rmsnorm", 65536, 128, 33e6, None), ("silu_mul", 1024, 8192, 50e6, 97),
                 ("softmax", 65536, 1024, 268e6, 95), ("softmax", 4096, 8192, 100e6, 88),
-                ("softmax", 64, 131072, 33e6, None), ("argmax", 256, 128256, 66e6, 90),
-                ("argmax", 16, 128256, 4e6, None), ("gelu", 4096, 14336, 200e6, None)):
+                ("softmax", 64, 131072, 33e6, None), ("gelu", 4096, 14336, 200e6, None)):
             self.assertEqual(kernel_checks.wanted_of_copy(row(name, rows, columns, size)), wanted)
 
     def test_small_times(self):
         self.assertEqual(kernel_checks.wanted_us(row(rows=8, size=2e5)), (1.9, 1.4))
         self.assertEqual(kernel_checks.wanted_us(row("rope", rows=64, size=1e6)), (2.2, 1.6))
         self.assertIsNone(kernel_checks.wanted_us(row(rows=64, size=2e6)))
-        self.assertEqual(kernel_checks.wanted_us(row("argmax", rows=1, columns=128256)), (4.0, 4.0))
-        self.assertIsNone(kernel_checks.wanted_us(row("argmax", rows=2, columns=128256)))
         self.assertIsNone(kernel_checks.wanted_us(row("softmax", rows=8, size=1e4)))
 
     def test_judgement(self):

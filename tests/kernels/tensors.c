@@ -77,6 +77,24 @@ struct kp_tensor kp_tensor_copy(const struct kp_tensor *tensor)
 	return out;
 }
 
+struct kp_tensor kp_tensor_make_indices(uint32_t rows, bool is_64)
+{
+	uint32_t words = is_64 ? 2 : 1;
+
+	return kp_tensor_make(KP_DTYPE_FP32, 1, rows, words, words, 0);
+}
+
+int64_t kp_tensor_index(const struct kp_tensor *indices, uint32_t row)
+{
+	const int32_t *at = (const int32_t *)indices->data + row * indices->row;
+	int64_t wide;
+
+	if (indices->columns == 1)
+		return *at;
+	memcpy(&wide, at, sizeof(wide));
+	return wide;
+}
+
 unsigned kp_test_cases(unsigned wanted)
 {
 	const char *text = getenv("KP_TEST_CASES");

@@ -40,6 +40,9 @@ void kp_tensor_free(struct kp_tensor *tensor);
 void kp_tensor_fill(struct kp_tensor *tensor, enum kp_fill fill, double scale);
 double kp_tensor_get(const struct kp_tensor *tensor, uint32_t plane, uint32_t row, uint32_t column);
 struct kp_tensor kp_tensor_copy(const struct kp_tensor *tensor);
+/* An index a row, as words: one, or two where they are of 64 bits, with a gap of as many. */
+struct kp_tensor kp_tensor_make_indices(uint32_t rows, bool is_64);
+int64_t kp_tensor_index(const struct kp_tensor *indices, uint32_t row);
 
 double kp_random_normal(void);
 uint32_t kp_random_below(uint32_t limit);

@@ -59,12 +59,9 @@ static void fill(const struct argmax_case *c, struct kp_tensor *x)
 
 static void make(const struct argmax_case *c, struct argmax_data *data)
 {
-	enum kp_dtype word = KP_DTYPE_FP32;
-
 	data->x = kp_tensor_make(c->dtype, 1, c->rows, (c->columns - 1) * c->x_column + 1, c->gap,
 				 c->shift);
-	/* Two words an index of 64 bits. */
-	data->index = kp_tensor_make(word, 1, c->rows, c->is_64 ? 2 : 1, c->is_64 ? 2 : 1, 0);
+	data->index = kp_tensor_make_indices(c->rows, c->is_64);
 	data->value = kp_tensor_make(c->dtype, 1, c->rows, 1, 2, c->shift);
 	fill(c, &data->x);
 }
@@ -79,7 +76,7 @@ static struct kp_argmax_args args_of(const struct argmax_case *c, const struct a
 		.columns = c->columns,
 		.x_row = data->x.row,
 		.x_column = c->x_column,
-		.index_row = data->index.row / (c->is_64 ? 2 : 1),
+		.index_row = data->index.row / data->index.columns,
 		.value_row = data->value.row,
 		.dtype = c->dtype,
 		.index_is_64 = c->is_64,
@@ -104,26 +101,15 @@ static void run(struct kp_argmax_args args, uint32_t sm_count, enum kp_fiber_ord
 	kp_test_free(args.workspace);
 }
 
-static int64_t index_at(const struct argmax_case *c, const struct kp_tensor *index, uint32_t row)
-{
-	const char *at = (const char *)index->data + row * index->row * 4;
-	int64_t wide;
-	int32_t narrow;
-
-	memcpy(&wide, at, c->is_64 ? sizeof(wide) : 0);
-	memcpy(&narrow, at, c->is_64 ? 0 : sizeof(narrow));
-	return c->is_64 ? wide : narrow;
-}
-
 static void compare(const struct argmax_case *c, const struct argmax_data *data,
 		    const int64_t *expected, const double *values)
 {
 	for (uint32_t row = 0; row < c->rows; row++) {
 		double got = kp_tensor_get(&data->value, 0, row, 0);
+		int64_t index = kp_tensor_index(&data->index, row);
 
-		kp_expect(index_at(c, &data->index, row) == expected[row],
-			  "row %u: column %lld, not %lld", row,
-			  (long long)index_at(c, &data->index, row), (long long)expected[row]);
+		kp_expect(index == expected[row], "row %u: column %lld, not %lld", row,
+			  (long long)index, (long long)expected[row]);
 		kp_expect(!c->has_value || got == values[row] || (isnan(got) && isnan(values[row])),
 			  "row %u: value %g, not %g", row, got, values[row]);
 	}

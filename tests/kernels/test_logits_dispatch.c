@@ -13,41 +13,27 @@
 #define AT(address) ((void *)(uintptr_t)(address))
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
+/* What both have: packed rows. */
+#define LOGITS(ROWS, COLUMNS, DTYPE)                                                               \
+	.x = AT(4096), .index = AT(4096), .workspace = AT(4096), .workspace_bytes = SIZE_MAX,      \
+	.rows = (ROWS), .columns = (COLUMNS), .x_row = (COLUMNS), .x_column = 1, .index_row = 1,   \
+	.dtype = (DTYPE)
+
 static const struct kp_kernel_device h200 = {132, 90};
 
 static struct kp_argmax_args argmax_args(uint32_t rows, uint32_t columns, enum kp_dtype dtype)
 {
-	return (struct kp_argmax_args){
-		.x = AT(4096),
-		.index = AT(4096),
-		.workspace = AT(4096),
-		.workspace_bytes = SIZE_MAX,
-		.rows = rows,
-		.columns = columns,
-		.x_row = columns,
-		.x_column = 1,
-		.index_row = 1,
-		.dtype = dtype,
-	};
+	return (struct kp_argmax_args){LOGITS(rows, columns, dtype)};
 }
 
 static struct kp_topk_topp_sample_args sample_args(uint32_t rows, uint32_t columns,
 						   enum kp_dtype dtype)
 {
 	return (struct kp_topk_topp_sample_args){
-		.x = AT(4096),
-		.index = AT(4096),
-		.workspace = AT(4096),
-		.workspace_bytes = SIZE_MAX,
-		.rows = rows,
-		.columns = columns,
-		.x_row = columns,
-		.x_column = 1,
-		.index_row = 1,
+		LOGITS(rows, columns, dtype),
 		.temperature = 1,
 		.top_p = 0.9F,
 		.top_k = 50,
-		.dtype = dtype,
 	};
 }
 

@@ -135,8 +135,7 @@ static void make(const struct sample_case *c, struct sample_data *data)
 {
 	data->x = kp_tensor_make(c->dtype, 1, c->rows, (c->columns - 1) * c->x_column + 1, c->gap,
 				 c->shift);
-	data->index =
-		kp_tensor_make(KP_DTYPE_FP32, 1, c->rows, c->is_64 ? 2 : 1, c->is_64 ? 2 : 1, 0);
+	data->index = kp_tensor_make_indices(c->rows, c->is_64);
 	data->logprob = kp_tensor_make(KP_DTYPE_FP32, 1, c->rows, 1, 0, 0);
 	data->temperatures = kp_test_alloc(c->rows * sizeof(float));
 	data->top_ps = kp_test_alloc(c->rows * sizeof(float));
@@ -184,7 +183,7 @@ static struct kp_topk_topp_sample_args args_of(const struct sample_case *c,
 		.columns = c->columns,
 		.x_row = data->x.row,
 		.x_column = c->x_column,
-		.index_row = data->index.row / (c->is_64 ? 2 : 1),
+		.index_row = data->index.row / data->index.columns,
 		.temperature = c->temperature,
 		.top_p = c->top_p,
 		.min_p = c->min_p,
@@ -216,22 +215,11 @@ static void run(struct kp_topk_topp_sample_args args, uint32_t sm_count, enum kp
 	kp_test_free(args.workspace);
 }
 
-static int64_t index_at(const struct sample_case *c, const struct kp_tensor *index, uint32_t row)
-{
-	const char *at = (const char *)index->data + row * index->row * 4;
-	int64_t wide;
-	int32_t narrow;
-
-	memcpy(&wide, at, c->is_64 ? sizeof(wide) : 0);
-	memcpy(&narrow, at, c->is_64 ? 0 : sizeof(narrow));
-	return c->is_64 ? wide : narrow;
-}
-
 /* A row; another token is right where u or a limit lies as near to it as the header says. */
 static void compare_row(const struct sample_case *c, const struct sample_data *data, uint32_t row,
 			const struct kp_sampled *want)
 {
-	int64_t got = index_at(c, &data->index, row);
+	int64_t got = kp_tensor_index(&data->index, row);
 	double logprob = kp_tensor_get(&data->logprob, 0, row, 0);
 	double slack = 0x1p-18 + c->columns * 0x1p-32;
 
@@ -249,11 +237,25 @@ static void compare_row(const struct sample_case *c, const struct sample_data *d
 		  "row %u: logprob %.9g, not %.9g", row, logprob, want->logprob);
 }
 
+/* Another split and another order: the same bits. */
+static void check_again(const struct sample_case *c, const struct sample_data *data,
+			enum kp_fiber_order order)
+{
+	struct kp_tensor index = kp_tensor_copy(&data->index);
+	struct kp_tensor logprob = kp_tensor_copy(&data->logprob);
+
+	run(args_of(c, data), c->sm_count == 1 ? 20 : 1,
+	    (enum kp_fiber_order)((order + 1) % KP_FIBER_ORDERS));
+	kp_expect_same(&index, &data->index, "index by another split");
+	kp_expect_same(&logprob, &data->logprob, "logprob by another split");
+	kp_tensor_free(&index);
+	kp_tensor_free(&logprob);
+}
+
 static void check(const struct sample_case *c, bool twice, enum kp_fiber_order order)
 {
 	struct kp_sampled *expected = calloc(c->rows, sizeof(*expected));
 	struct kp_topk_topp_sample_args args;
-	struct kp_tensor index, logprob;
 	struct sample_data data;
 
 	kp_case("sample %s %u×%u gap %u shift %u column %u fill %d sms %u each %d philox %d "
@@ -268,16 +270,8 @@ static void check(const struct sample_case *c, bool twice, enum kp_fiber_order o
 	for (uint32_t row = 0; row < c->rows; row++)
 		compare_row(c, &data, row, &expected[row]);
 	kp_expect_gaps(&data.index, "index");
-	index = kp_tensor_copy(&data.index);
-	logprob = kp_tensor_copy(&data.logprob);
-	/* Another split and another order: the same bits. */
 	if (twice)
-		run(args, c->sm_count == 1 ? 20 : 1,
-		    (enum kp_fiber_order)((order + 1) % KP_FIBER_ORDERS));
-	kp_expect_same(&index, &data.index, "index by another split");
-	kp_expect_same(&logprob, &data.logprob, "logprob by another split");
-	kp_tensor_free(&index);
-	kp_tensor_free(&logprob);
+		check_again(c, &data, order);
 	release(&data);
 	free(expected);
 }
@@ -361,7 +355,7 @@ static void begin_draws(struct draws *draws, bool philox)
 	draws->args.x_row = 0;
 	run(draws->args, c.sm_count, KP_FIBERS_UP);
 	for (uint32_t i = 0; i < DRAWS; i++) {
-		int64_t index = index_at(&c, &draws->data.index, i);
+		int64_t index = kp_tensor_index(&draws->data.index, i);
 
 		kp_expect(index >= 0 && index < TOKENS && draws->chances[index] > 0,
 			  "draw %u: column %lld is not kept", i, (long long)index);
