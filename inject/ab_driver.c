@@ -41,6 +41,8 @@ struct kp_kernels_driver kp_ab_driver_for_kernels(const struct kp_ab_driver *dri
 	*(void **)&out.library_unload = *(void *const *)(const void *)&driver->library_unload;
 	*(void **)&out.library_kernel = *(void *const *)(const void *)&driver->library_kernel;
 	*(void **)&out.kernel_function = *(void *const *)(const void *)&driver->kernel_function;
+	*(void **)&out.function_attribute =
+		*(void *const *)(const void *)&driver->function_attribute;
 	*(void **)&out.context_device = *(void *const *)(const void *)&driver->device;
 	*(void **)&out.device_attribute = *(void *const *)(const void *)&driver->device_attribute;
 	return out;

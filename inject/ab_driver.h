@@ -12,6 +12,7 @@
 /* X(name in the library, member, parameters) */
 #define KP_AB_DRIVER(X)                                                                            \
 	X(cuFuncGetName, function_name, (const char **, CUfunction))                               \
+	X(cuFuncSetAttribute, function_attribute, (CUfunction, CUfunction_attribute, int))         \
 	X(cuKernelGetFunction, kernel_function, (CUfunction *, void *))                            \
 	X(cuFuncGetParamInfo, parameter_info, (CUfunction, size_t, size_t *, size_t *))            \
 	X(cuCtxGetCurrent, context, (CUcontext *))                                                 \

@@ -13,7 +13,9 @@
 	X(norm)                                                                                    \
 	X(activation)                                                                              \
 	X(rope)                                                                                    \
-	X(softmax) X(linear_skinny) X(attention_decode) X(argmax) X(topk_topp_sample) X(compare)
+	X(softmax)                                                                                 \
+	X(linear_skinny)                                                                           \
+	X(attention_decode) X(attention_prefill) X(argmax) X(topk_topp_sample) X(compare)
 
 struct kp_kernel_image {
 	/* For cuModuleLoadData or cuLibraryLoadData; NULL: kprof was built without nvcc. */

@@ -2,7 +2,7 @@
  * libkprof_kernels: small fused kernels for the inference of language models, behind a C ABI.
  *
  * An operator has a header (norm.h, activation.h, rope.h, softmax.h, linear_skinny.h,
- * attention_decode.h, argmax.h, topk_topp_sample.h) with its formula and
+ * attention_decode.h, attention_prefill.h, argmax.h, topk_topp_sample.h) with its formula and
  *
  *   kp_OP_supports(args, &reason)   whether these arguments can be computed, and why not
  *   kp_OP_workspace(args)           bytes of device memory that the caller lends it
@@ -75,10 +75,17 @@ struct kp_kernel_plan {
 	uint32_t grid_x, grid_y, threads;
 	uint32_t team;    /* threads that work on a row together, where that varies; else 0 */
 	uint32_t vectors; /* of 16 bytes a thread holds of a row; 0: it goes by single elements */
+	uint32_t shared_bytes; /* of shared memory, besides what the kernel declares */
 };
 
 /* The name of a version in its fatbin, as in kp_rmsnorm_block_4_bf16; size ≥ 64. */
 void kp_kernel_symbol(enum kp_kernel_id kernel, enum kp_dtype dtype, char *out, size_t size);
+
+/* cuTensorMapEncodeTiled. */
+typedef int (*kp_encode_map)(void *map, int type, unsigned rank, void *address,
+			     const uint64_t *sizes, const uint64_t *strides, const uint32_t *box,
+			     const uint32_t *element_strides, int interleave, int swizzle,
+			     int promotion, int fill);
 
 /*
  * The driver functions that are used: results are CUresult, handles pointers. Fill it to go round
@@ -93,6 +100,8 @@ struct kp_kernels_driver {
 	int (*launch)(const void *config, void *function, void **arguments, void **extra);
 	int (*context_device)(int *device);
 	int (*device_attribute)(int *value, int attribute, int device);
+	int (*function_attribute)(void *function, int attribute, int value);
+	kp_encode_map encode_map; /* NULL: kernels that need it are not chosen */
 };
 
 struct kp_kernels; /* code that is loaded for the context that was current */

@@ -40,6 +40,9 @@ static inline bool kp_is_workspace(const void *workspace, size_t bytes, size_t n
 	       (workspace && (uintptr_t)workspace % KP_VECTOR_BYTES == 0 && bytes >= needed);
 }
 
+/* The driver's function; NULL where it has none. */
+kp_encode_map kp_kernels_encode_map(const struct kp_kernels *kernels);
+
 /* Enqueues a plan; a grid of no blocks is nothing to do. `args`: the kernel's only argument. */
 enum kp_status kp_kernels_launch(const struct kp_kernels *kernels,
 				 const struct kp_kernel_plan *plan, const void *args, void *stream,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/attention_prepare.h"
 #include "kernels/image.h"
 #include "kernels/launch.h"
 
@@ -12,10 +13,12 @@
 #define LIBRARIES_MOST KP_KERNEL_COUNT
 #define DEPENDENT_SINCE 90U /* compute capability */
 #define CODE_SINCE 80U
+#define COPY_ENGINE_KERNELS 90U
 
 /* Numbers of the driver's interface. */
 enum { CU_SUCCESS, CU_ATTRIBUTE_SMS = 16, CU_ATTRIBUTE_MAJOR = 75, CU_ATTRIBUTE_MINOR = 76 };
 enum { CU_LAUNCH_PROGRAMMATIC_SERIALIZATION = 6 };
+enum { CU_FUNCTION_DYNAMIC_SHARED_BYTES = 8 };
 
 /* CUlaunchAttribute and CUlaunchConfig, as cuda.h has had them since CUDA 11.8. */
 struct launch_attribute {
@@ -103,6 +106,7 @@ static enum kp_status bind(struct kp_kernels *kernels)
 		{(void **)&driver->launch, "cuLaunchKernelEx"},
 		{(void **)&driver->context_device, "cuCtxGetDevice"},
 		{(void **)&driver->device_attribute, "cuDeviceGetAttribute"},
+		{(void **)&driver->function_attribute, "cuFuncSetAttribute"},
 	};
 
 	kernels->driver_library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -113,6 +117,8 @@ static enum kp_status bind(struct kp_kernels *kernels)
 		if (!*rows[i].function)
 			return KP_NOT_FOUND;
 	}
+	/* There is another way where this is missing. */
+	*(void **)&driver->encode_map = dlsym(kernels->driver_library, "cuTensorMapEncodeTiled");
 	return KP_OK;
 }
 
@@ -155,6 +161,17 @@ static enum kp_status library_of(struct kp_kernels *kernels, int kernel, void **
 	return *error ? KP_IO : KP_OK;
 }
 
+/* Shared memory beyond what every kernel may have, for GPUs that run the version. */
+static int allow_shared(const struct kp_kernels *kernels, int kernel, void *function)
+{
+	uint32_t bytes = kp_attention_prefill_shared_bytes((enum kp_kernel_id)kernel);
+
+	if (bytes == 0 || kernels->device.compute_capability != COPY_ENGINE_KERNELS)
+		return CU_SUCCESS;
+	return kernels->driver.function_attribute(function, CU_FUNCTION_DYNAMIC_SHARED_BYTES,
+						  (int)bytes);
+}
+
 /* The functions of a version, loaded into the context: no launch loads anything later. */
 static enum kp_status load(struct kp_kernels *kernels, int kernel, int *error)
 {
@@ -169,6 +186,8 @@ static enum kp_status load(struct kp_kernels *kernels, int kernel, int *error)
 		if (!*error)
 			*error = kernels->driver.kernel_function(&kernels->functions[kernel][dtype],
 								 handle);
+		if (!*error)
+			*error = allow_shared(kernels, kernel, kernels->functions[kernel][dtype]);
 		if (*error)
 			status = KP_IO;
 	}
@@ -220,6 +239,11 @@ const struct kp_kernel_device *kp_kernels_device(const struct kp_kernels *kernel
 	return &kernels->device;
 }
 
+kp_encode_map kp_kernels_encode_map(const struct kp_kernels *kernels)
+{
+	return kernels->driver.encode_map;
+}
+
 enum kp_status kp_kernels_launch(const struct kp_kernels *kernels,
 				 const struct kp_kernel_plan *plan, const void *args, void *stream,
 				 bool dependent)
@@ -229,6 +253,7 @@ enum kp_status kp_kernels_launch(const struct kp_kernels *kernels,
 	struct launch_config config = {
 		.grid = {plan->grid_x, plan->grid_y, 1},
 		.block = {plan->threads, 1, 1},
+		.shared_bytes = plan->shared_bytes,
 		.stream = stream,
 		.attributes = &early,
 		.attribute_count =

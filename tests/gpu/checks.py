@@ -26,6 +26,7 @@ import host_checks
 import import_checks
 import kernel_checks
 import pathology_checks
+import prefill_checks
 import range_checks
 import library_checks
 import shape_checks
@@ -647,6 +648,7 @@ CHECKS = [
     *ceiling_checks.CHECKS,
     *kernel_checks.CHECKS,
     *decode_checks.CHECKS,
+    *prefill_checks.CHECKS,
     Check("traffic-alternating", 400, traffic_known([], 0.02),
           "bytes read by alternating kernels = known: 2 % or 0.2 MB (written: 6 % from 1 GB on); "
           "80 % told, 90 % within the interval, 2 % unattributed"),

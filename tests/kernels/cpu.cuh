@@ -226,6 +226,16 @@ static inline unsigned __float_as_uint(float value)
 	return bits;
 }
 
+static inline int min(int a, int b)
+{
+	return a < b ? a : b;
+}
+
+static inline unsigned min(unsigned a, unsigned b)
+{
+	return a < b ? a : b;
+}
+
 static inline float rsqrtf(float value)
 {
 	return 1 / sqrtf(value);

@@ -6,6 +6,7 @@
 #include "kernels/activation.cu"
 #include "kernels/argmax.cu"
 #include "kernels/attention_decode.cu"
+#include "kernels/attention_prefill.cu"
 #include "kernels/compare.cu"
 #include "kernels/linear_skinny.cu"
 #include "kernels/norm.cu"
@@ -31,6 +32,7 @@ static void run(const struct kp_kernel_plan *plan, const void *args, enum kp_fib
 #define attention_decode_ARGS kp_attention_decode_args
 #define argmax_ARGS kp_argmax_args
 #define topk_topp_sample_ARGS kp_topk_topp_sample_args
+#define attention_prefill_ARGS kp_attention_call
 
 static const struct {
 	const char *symbol;

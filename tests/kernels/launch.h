@@ -21,6 +21,10 @@ void kp_test_free(void *memory);
  * why, where it fails. */
 void kp_test_launch(const struct kp_kernel_plan *plan, const void *args, enum kp_fiber_order order);
 
+/* Of what the kernels run on (0: of no GPU), and the driver's encoder of tensor maps, or NULL. */
+uint32_t kp_test_compute_capability(void);
+kp_encode_map kp_test_encode_map(void);
+
 /* How often kp_test_launch has run a version; and a check that all whose names begin so were run.
  */
 void kp_test_expect_all(const char *prefix);

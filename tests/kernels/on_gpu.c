@@ -75,6 +75,20 @@ void kp_test_free(void *memory)
 		end(1, "cuMemFreeHost", error);
 }
 
+uint32_t kp_test_compute_capability(void)
+{
+	if (!gpu.kernels)
+		start();
+	return kp_kernels_device(gpu.kernels)->compute_capability;
+}
+
+kp_encode_map kp_test_encode_map(void)
+{
+	if (!gpu.kernels)
+		start();
+	return kp_kernels_encode_map(gpu.kernels);
+}
+
 void kp_test_launch(const struct kp_kernel_plan *plan, const void *args, enum kp_fiber_order order)
 {
 	int error;

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What ptxas says of every kernel: no stack frame, no spill, and the registers of resources.tsv.
+"""What ptxas says of every kernel: no stack frame, no spill, no warning that wgmma is serialized or
+setmaxnreg ignored, and the registers of resources.tsv.
 
   resources.py FOLDER             compares the *.ptxas of a build
   resources.py FOLDER --update    writes the table anew
@@ -18,6 +19,8 @@ TABLE = Path(__file__).resolve().parent / "resources.tsv"
 DEF = Path(__file__).resolve().parents[2] / "kernels/kernels.def"
 COMPILING = re.compile(r"Compiling entry function '(\w+)' for 'sm_(\w+)'")
 STACK = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
+# C7508: setmaxnreg ignored; C7510 to C7520: matrix instructions of a warpgroup one after the other.
+WARNED = re.compile(r"\((C7508|C751\d|C7520)\).*")
 USED = re.compile(r"Used (\d+) registers")
 
 
@@ -32,6 +35,10 @@ def parse(text):
         elif (match := USED.search(line)) and at:
             found[at], at = (int(match[1]), memory), None
     return found
+
+
+def warnings(text):
+    return [match[0] for match in WARNED.finditer(text)]
 
 
 def release():
@@ -90,13 +97,15 @@ def main():
     parser.add_argument("--nvcc", default=None, help="the release, instead of asking nvcc")
     arguments = parser.parse_args()
     nvcc = arguments.nvcc or release()
-    found = {}
+    found, warned = {}, []
     for path in sorted(arguments.folder.glob("*.ptxas")):
-        found.update(parse(path.read_text(encoding="utf-8")))
+        text = path.read_text(encoding="utf-8")
+        found.update(parse(text))
+        warned += [f"{path.name}: {warning}" for warning in warnings(text)]
     found = {key: value for key, value in found.items() if key[0] in expected_names()}
     if arguments.update:
         write_table(found, nvcc)
-    failures = troubles(found, nvcc)
+    failures = warned + troubles(found, nvcc)
     print("\n".join(failures[:40]) or f"{len(found)} kernels without stack frame or spill")
     return 1 if failures or not found else 0
 

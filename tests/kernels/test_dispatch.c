@@ -307,7 +307,7 @@ static void test_numbers_round_to_even(void **state)
 /* ---- a driver that takes notes ---- */
 
 static struct {
-	int loaded, unloaded, found, fail_at, calls;
+	int loaded, unloaded, found, fail_at, calls, attributes_set;
 	int major;
 	const void *function;
 	unsigned config[7];
@@ -380,9 +380,19 @@ static int device_attribute(int *value, int attribute, int device)
 	return 0;
 }
 
+static int function_attribute(void *function, int attribute, int value)
+{
+	assert_non_null(function);
+	assert_int_equal(attribute, 8);
+	assert_in_range(value, 48 * 1024, 227 * 1024);
+	seen.attributes_set++;
+	return 0;
+}
+
 static const struct kp_kernels_driver notes = {
 	library_load, library_unload, library_kernel,   kernel_function,
-	launch,       context_device, device_attribute,
+	launch,       context_device, device_attribute, function_attribute,
+	NULL,
 };
 
 /* Functions of all versions, by the rows of the table. */
@@ -419,6 +429,8 @@ static void test_load_and_launch(void **state)
 		skip();
 	assert_int_equal(start(9, 0, &kernels, &error), KP_OK);
 	assert_int_equal(seen.found, functions_of_all());
+	assert_int_equal(seen.attributes_set,
+			 2 * 3); /* of Hopper's versions of attention_prefill */
 	assert_true(seen.loaded > 1 && seen.loaded < 10);
 	args.dtype = args.y_dtype = KP_DTYPE_FP16;
 	args.dependent_launch = true;

@@ -1,0 +1,100 @@
+"""The checks of attention_prefill on a real GPU; rows of checks.py.
+
+Correctness: the test of tests/kernels, launched on the GPU, and under compute-sanitizer. Speed and
+accuracy: prefill.py, against cuDNN and FlashAttention-2 in the same run.
+"""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+from runner import Check, Failure, Skip, require
+
+HERE = Path(__file__).resolve().parent
+ACCURACY = 1.02  # of FlashAttention-2's error, at most
+VARIED = 1.4     # times FlashAttention-2
+
+
+def program(bench):
+    path = bench.build / "tests/gpu/gpu_kernel_attention_prefill"
+    if not path.exists():
+        raise Skip(f"{path} was not built")
+    return path
+
+
+def correct(bench):
+    """The grid of tests/kernels on the GPU."""
+    return bench.run([program(bench)]).text().strip()
+
+
+def sanitized(tool):
+    def check(bench):
+        found = shutil.which("compute-sanitizer") or shutil.which(
+            "compute-sanitizer", path="/usr/local/cuda/bin")
+        if not found:
+            raise Skip("no compute-sanitizer")
+        ran = bench.run([found, "--tool", tool, "--error-exitcode", "9", program(bench)],
+                        env={"KP_TEST_CASES": "8"})
+        if "0 errors" not in ran.text() + ran.stderr.decode("utf-8", "replace"):
+            raise Failure(f"{ran.log}.out")
+        return f"{tool}: 0 errors"
+    return check
+
+
+def faults(row):
+    """What is wrong with a row's results, in words."""
+    for found in row["checks"]:
+        if not found["is_written"]:
+            yield "results that were not written"
+        if not found["same_bits"]:
+            yield "other bits the second time"
+        if not found["error"] <= ACCURACY * found["flash_error"]:
+            yield f"error {found['error']:.3e}, FlashAttention-2's {found['flash_error']:.3e}"
+
+
+def misses(row):
+    speeds = row["tflops"]
+    other = max((name for name in speeds if name not in ("ours", "matrix")), key=speeds.get)
+    ratio = speeds["ours"] / speeds[other]
+    if ratio < 1:
+        yield f"{ratio:.3f} × {other}"
+
+
+def words_of(row):
+    shape, causal = row["shape"][:4], row["shape"][4]
+    speeds = ", ".join(f"{name} {value:.0f}" for name, value in row["tflops"].items())
+    return f"{'x'.join(map(str, shape))}{' causal' if causal else ''}: {speeds}"
+
+
+def judge(document):
+    """All rows in words, TFLOP/s; raises Failure with those that miss."""
+    varied = document["varied"]
+    missed = [f"{words_of(row)}: {word}" for row in document["rows"]
+              for word in (*faults(row), *misses(row))]
+    missed += [f"varied lengths: {word}" for word in faults(varied)]
+    ratio = varied["tflops"]["ours"] / varied["tflops"]["flash"]
+    if ratio < VARIED:
+        missed.append(f"varied lengths: {ratio:.2f} × FlashAttention-2, not {VARIED}")
+    words = "; ".join(words_of(row) for row in (*document["rows"], varied))
+    require(document["rows"] and not missed, f"{'; '.join(missed)} (all: {words})")
+    return words
+
+
+def speed(bench):
+    library = bench.build / "tests/gpu/libprefill_kernels.so"
+    if not library.exists():
+        raise Skip(f"{library} was not built")
+    ran = bench.run([sys.executable, HERE / "prefill.py", library], status=None)
+    if ran.status == 77:
+        raise Skip("no PyTorch that sees a GPU")
+    require(ran.status == 0, f"prefill.py ended with {ran.status}: {ran.log}.err")
+    return judge(json.loads(ran.stdout))
+
+
+CHECKS = [
+    Check("prefill-correct", 120, correct, "attention_prefill: every version against float64"),
+    Check("prefill-speed", 240, speed, "attention_prefill: error and speed against PyTorch's"),
+    *[Check(f"prefill-{tool}", 300, sanitized(tool), f"compute-sanitizer {tool}")
+      for tool in ("memcheck", "racecheck", "initcheck", "synccheck")],
+]
