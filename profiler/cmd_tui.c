@@ -1,4 +1,6 @@
 /* kprof tui: explores a trace on the terminal, or prints its screens. */
+#include <stdlib.h>
+
 #include "profiler/ceilings_cache.h"
 #include "profiler/commands.h"
 #include "profiler/document.h"
@@ -20,7 +22,8 @@ static enum kp_status write_document(FILE *file, const struct kp_report *report,
 
 /* Explores open traces with the user's rules and what is known of GPUs. */
 static enum kp_status run(const struct kp_settings *settings, const struct kp_tui_settings *screen,
-			  struct kp_reader *reader, struct kp_reader *base)
+			  struct kp_reader *reader, struct kp_reader *base,
+			  const struct kp_ab_saved *ab)
 {
 	struct kp_ceilings_cache cache = {0};
 	const struct kp_ceilings_finder finder = {kp_ceilings_cache_answer, &cache};
@@ -32,6 +35,7 @@ static enum kp_status run(const struct kp_settings *settings, const struct kp_tu
 		.reader = reader,
 		.base = base,
 		.base_path = settings->tui.against,
+		.ab = ab,
 		.options = kp_view_analysis(settings, KP_FORMAT_YAML), /* everything */
 		.document = write_document,
 	};
@@ -52,10 +56,30 @@ static enum kp_status run(const struct kp_settings *settings, const struct kp_tu
 	return status;
 }
 
+/* The report of kprof ab; a path of NULL: none, and true. */
+static bool open_ab(const char *path, struct kp_ab_saved *out)
+{
+	struct kp_rules_error error = {0};
+	size_t length = 0;
+	char *text = path ? kp_rules_read("ab", path, &length) : NULL;
+	enum kp_status status;
+
+	if (!path || !text)
+		return !path;
+	status = kp_ab_saved_read(text, length, out, &error);
+	free(text);
+	if (status == KP_INVALID)
+		kp_fail("--ab %s:%zu: %s", path, error.line, error.text);
+	else if (status != KP_OK)
+		kp_fail("--ab %s: %s", path, kp_status_message(status));
+	return status == KP_OK;
+}
+
 int kp_cmd_tui(const struct kp_settings *settings)
 {
 	struct kp_tui_settings screen;
 	struct kp_reader *reader, *base = NULL;
+	struct kp_ab_saved ab = {0};
 	enum kp_status status = KP_IO;
 
 	if (!kp_tui_screen_settings(settings, &screen))
@@ -63,8 +87,9 @@ int kp_cmd_tui(const struct kp_settings *settings)
 	reader = kp_open_traces((const char *const *)settings->operands, settings->operand_count);
 	if (reader && settings->tui.against)
 		base = kp_open_traces(&settings->tui.against, 1);
-	if (reader && (base || !settings->tui.against))
-		status = run(settings, &screen, reader, base);
+	if (reader && (base || !settings->tui.against) && open_ab(settings->tui.ab, &ab))
+		status = run(settings, &screen, reader, base, settings->tui.ab ? &ab : NULL);
+	kp_ab_saved_fini(&ab);
 	kp_reader_close(base);
 	kp_reader_close(reader);
 	return status == KP_OK ? 0 : KP_EXIT_FAILURE;

@@ -26,6 +26,8 @@ static const struct kp_option script_options[] = {
 static const struct kp_option analysis_options[] = {
 	{.name = "against", .type = KP_OPTION_FILE, .offset = AT(tui.against), .argument = "BASE",
 	 .help = "Compare FILE with the trace BASE: what changed stands in the view Compare."},
+	{.name = "ab", .type = KP_OPTION_FILE, .offset = AT(tui.ab), .argument = "REPORT",
+	 .help = "Show what kprof ab --out REPORT has found (.yaml or .json), in the view A/B."},
 	{.name = "threshold", .letter = 't', .type = KP_OPTION_NUMBER, .offset = AT(threshold_pct),
 	 .argument = "PCT", .minimum = 0, .maximum = 100,
 	 .help = "Mark what takes more than PCT percent of kernel time; 30 by default."},

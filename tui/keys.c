@@ -16,7 +16,8 @@
 #define OF_TRACE (ALL & ~LIVE)
 #define SORTED                                                                                     \
 	(KP_PAGE_BIT(OPERATORS) | KP_PAGE_BIT(ROOFLINE) | KP_PAGE_BIT(PROCESSES) |                 \
-	 KP_PAGE_BIT(PLAN) | KP_PAGE_BIT(FINDINGS) | KP_PAGE_BIT(COMPARE) | LIVE_TABLES)
+	 KP_PAGE_BIT(PLAN) | KP_PAGE_BIT(FINDINGS) | KP_PAGE_BIT(COMPARE) | KP_PAGE_BIT(AB) |      \
+	 LIVE_TABLES)
 #define TABLES (SORTED | KP_PAGE_BIT(TIMELINE) | KP_PAGE_BIT(COLUMNS))
 
 const struct kp_key kp_keys[] = {

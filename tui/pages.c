@@ -1,6 +1,7 @@
 /* The table of views; see pages.h. Data only. */
 #include "tui/pages.h"
 
+#include "tui/ab_pages.h"
 #include "tui/live_pages.h"
 #include "tui/state.h"
 #include "tui/table.h"
@@ -59,6 +60,8 @@ const struct kp_page kp_pages[KP_PAGE_COUNT] = {
 			      .enter = kp_page_evidence_enter},
 	TABLE(PLAN, plan, "Assumption", kp_page_plan_draw, NULL),
 	TABLE(PROCESSES, processes, "GPU/Process", kp_table_draw, NULL),
+	TABLE(AB, ab, "Rule", kp_page_ab_draw, NULL),
+	SHEET(AB_RULE, ab_rule),
 	[KP_PAGE_TIMELINE] = {.fill = kp_page_timeline_fill,
 			      .draw = kp_page_timeline_draw,
 			      .enter = kp_page_timeline_enter,

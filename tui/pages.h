@@ -23,11 +23,13 @@ enum kp_tab { KP_TAB_NONE, KP_TAB_TRACE, KP_TAB_LIVE };
 	X(COMPARE, "Compare", TRACE)                                                               \
 	X(PLAN, "Plan", TRACE)                                                                     \
 	X(PROCESSES, "GPUs", TRACE)                                                                \
+	X(AB, "A/B", TRACE)                                                                        \
 	X(LIVE_KERNELS, "Kernels", LIVE)                                                           \
 	X(LIVE_OPERATORS, "Operators", LIVE)                                                       \
 	X(LIVE_RANGES, "Ranges", LIVE)                                                             \
 	X(LIVE_GPUS, "GPUs", LIVE)                                                                 \
 	X(EVIDENCE, "Evidence", NONE)                                                              \
+	X(AB_RULE, "Rule", NONE)                                                                   \
 	X(KERNEL, "Kernel", NONE)                                                                  \
 	X(COLUMNS, "Columns", NONE)                                                                \
 	X(INFO, "Trace", NONE)                                                                     \

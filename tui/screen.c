@@ -9,6 +9,7 @@
 
 #define ROWS_WITH_TABS 8    /* from so many rows on there are tabs, */
 #define ROWS_WITH_STATUS 12 /* and a line about the selected row */
+#define TAB_LETTERS_LEAST 4
 #define DIGITS 4
 
 static const char *base_name(const char *path)
@@ -107,11 +108,29 @@ static void draw_title(struct kp_tui *tui)
 		kp_canvas_put(&tui->canvas, 0, room, right_columns, KP_ROLE_TITLE, right);
 }
 
-/* The names of the tabs, each with its number; without them where there is no room. */
+/* How many letters a tab's name has, other than the one shown, so that all have room. */
+static size_t tab_letters(const struct kp_tui *tui, enum kp_page_id here)
+{
+	for (size_t letters = 30; letters > TAB_LETTERS_LEAST; letters--) {
+		size_t taken = 0;
+
+		for (unsigned i = 0; i < KP_PAGE_COUNT; i++)
+			if (kp_tui_has_tab(tui, (enum kp_page_id)i)) {
+				size_t length = strlen(kp_page_title((enum kp_page_id)i));
+				bool cut = i != (unsigned)here && length > letters;
+				taken += (cut ? letters : length) + strlen(" 1  ");
+			}
+		if (taken <= tui->canvas.columns)
+			return letters;
+	}
+	return TAB_LETTERS_LEAST;
+}
+
+/* The names of the tabs, each with its number; the first letters where there is no room. */
 static void draw_tabs(struct kp_tui *tui, size_t row)
 {
 	enum kp_page_id here = tui->depth > 0 ? tui->back[0] : tui->page;
-	size_t columns = tui->canvas.columns, at = 0;
+	size_t columns = tui->canvas.columns, at = 0, letters = tab_letters(tui, here);
 	unsigned number = 0;
 
 	kp_canvas_fill(&tui->canvas, row, 0, columns, ' ', KP_ROLE_TAB);
@@ -122,7 +141,7 @@ static void draw_tabs(struct kp_tui *tui, size_t row)
 			continue;
 		number++;
 		snprintf(text, sizeof text, is_here ? "[%u %.*s]" : " %u %.*s ", number,
-			 columns >= 64 || is_here ? 30 : 4, kp_page_title((enum kp_page_id)i));
+			 is_here ? 30 : (int)letters, kp_page_title((enum kp_page_id)i));
 		size_t taken = kp_canvas_put(&tui->canvas, row, at, columns - at,
 					     is_here ? KP_ROLE_TAB_HERE : KP_ROLE_TAB, text);
 		kp_tui_hit(tui, (struct kp_hit){.row = row,

@@ -133,6 +133,8 @@ bool kp_tui_holds(const char *text, const char *part)
 
 bool kp_tui_has_tab(const struct kp_tui *tui, enum kp_page_id page)
 {
+	if (page == KP_PAGE_AB && !tui->source.ab)
+		return false;
 	return kp_page_tab(page) == (tui->top ? KP_TAB_LIVE : KP_TAB_TRACE);
 }
 

@@ -100,7 +100,7 @@ struct kp_tui {
 	struct kp_history history;
 	struct kp_plan_edit plan;
 	const struct kp_diff *diff; /* the loader's; NULL: there is none yet */
-	size_t finding;             /* of the page of evidence */
+	size_t finding, ab_rule;    /* of the pages of evidence and of a rule */
 	size_t kernel;              /* in the report, of the kernel page; the key of kprof top's */
 
 	bool stale; /* rows must be made again */

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "analyzers/ab_saved.h"
 #include "analyzers/plan.h"
 #include "analyzers/report.h"
 #include "tui/roles.h"
@@ -27,6 +28,7 @@ struct kp_tui_source {
 	/* The other side of a comparison, the base; NULL: there is none. */
 	struct kp_reader *base;
 	const char *base_path;
+	const struct kp_ab_saved *ab; /* of a run with replacements; NULL: there is none */
 	/* Writes a report as the document that a file name's extension asks for. Errors:
 	 * KP_UNSUPPORTED (it asks for none), KP_NO_MEMORY. */
 	enum kp_status (*document)(FILE *file, const struct kp_report *report, const char *path);

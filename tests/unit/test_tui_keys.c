@@ -46,6 +46,11 @@ static bool go_to(struct kp_tui *tui, enum kp_page_id page)
 		[KP_PAGE_INFO] = {'i'},
 		[KP_PAGE_HELP] = {'?'},
 		[KP_PAGE_EVIDENCE] = {KP_KEY_ENTER},
+		[KP_PAGE_AB_RULE] = {KP_KEY_ENTER},
+	};
+	static const enum kp_page_id beneath[KP_PAGE_COUNT] = {
+		[KP_PAGE_EVIDENCE] = KP_PAGE_FINDINGS,
+		[KP_PAGE_AB_RULE] = KP_PAGE_AB,
 	};
 
 	tui->prompt.open = false;
@@ -53,7 +58,7 @@ static bool go_to(struct kp_tui *tui, enum kp_page_id page)
 	if (kp_page_tab(page) == KP_TAB_TRACE) {
 		kp_tui_show(tui, page);
 	} else {
-		kp_tui_show(tui, page == KP_PAGE_EVIDENCE ? KP_PAGE_FINDINGS : KP_PAGE_OPERATORS);
+		kp_tui_show(tui, beneath[page]); /* or KP_PAGE_OPERATORS */
 		if (page == KP_PAGE_KERNEL) {
 			kp_tui_list(tui)->selected = 0;
 			kp_tui_key(tui, 'E');
@@ -96,6 +101,19 @@ static void press_all(struct kp_tui *tui, enum kp_page_id page)
 	}
 }
 
+static void read_ab(struct kp_ab_saved *out)
+{
+	FILE *file = fopen(AB_REPORT, "re");
+	struct kp_rules_error error = {0};
+	static char text[1 << 16];
+	size_t length;
+
+	assert_non_null(file);
+	length = fread(text, 1, sizeof text, file);
+	fclose(file);
+	assert_int_equal(kp_ab_saved_read(text, length, out, &error), KP_OK);
+}
+
 static void explore(const char *path)
 {
 	const char *paths[] = {path};
@@ -105,9 +123,12 @@ static void explore(const char *path)
 		.options = {.threshold_pct = 30, .busy_shares = true, .timeline = true},
 	};
 	const struct kp_tui_settings settings = {.rows = 24, .columns = 80};
+	struct kp_ab_saved ab;
 	struct kp_tui tui;
 	size_t bad;
 
+	read_ab(&ab);
+	source.ab = &ab;
 	assert_int_equal(kp_reader_open(paths, 1, &source.reader, &bad), KP_OK);
 	assert_int_equal(kp_reader_open(paths, 1, &source.base, &bad), KP_OK);
 	source.base_path = path;
@@ -129,6 +150,7 @@ static void explore(const char *path)
 	kp_tui_fini(&tui);
 	kp_reader_close(source.base);
 	kp_reader_close(source.reader);
+	kp_ab_saved_fini(&ab);
 }
 
 static void test_tui_takes_every_key(void **state)
