@@ -3,8 +3,8 @@
 
 Rows that the GPU bounds: a pass runs one workload under every tool, in an order that changes from
 pass to pass; passes go on until the budget is spent, each workload getting an equal share of the
-time. Rows that the CPU bounds: processes of all tools at the same time, side_by_side.py. A tool
-counts only where it has shown that it recorded something. The arithmetic is in measure.py.
+time. Rows that the CPU bounds, and long ones: processes of all tools take turns (side_by_side.py).
+A tool counts only where it has shown that it recorded something. The arithmetic is in measure.py.
 """
 
 import argparse
@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TORCH_DECODE = ROOT / "samples/torch_decode.py"
 BLOCKS = ROOT / "tests/gpu/blocks.py"
 BUDGET_S, STEP_LIMIT_S, MOST_PASSES = 240, 90, 40
-SETS = 2  # of processes of a row that is measured side by side
+SETS = 2  # of processes of a row that is measured side by side, at the same time
 
 
 # ---- workloads ----
@@ -83,10 +83,10 @@ WORKLOADS = [
              "a token of torch_decode.py, eager", tools=STEADY),
     Workload("graph", "ms", (*DECODE, "--graph"), "the same in a CUDA graph", token_ms),
     # Seconds long, for what is switched on and off within a run.
-    Workload("eager-long", "ms", (*DECODE_BLOCKS, "--steps", "64", "--rounds", "6"),
-             "`eager`, in blocks of 384 tokens", tools=FEW),
-    Workload("graph-long", "ms", (*DECODE, "--graph", "--rounds", "64"),
-             "`graph`, 64 times as long", token_ms, tools=FEW),
+    Workload("eager-long", "ms", (*DECODE_BLOCKS, "--steps", "64", "--rounds", "5"),
+             "`eager`, in blocks of 320 tokens", tools=FEW),
+    Workload("graph-long", "ms", (*DECODE_BLOCKS, "--graph", "--steps", "64", "--rounds", "24"),
+             "`graph`, in blocks of 1536 tokens", tools=FEW),
 ]
 
 TARGETS = [
@@ -136,24 +136,21 @@ class Study:
         word = cell.reason or f"{value:.6g} {workload.unit}"
         print(f"{workload.name:<10} {tool:<15} pass {number}  {word}", flush=True)
 
-    def run_set(self, workload, number, limit_s):
-        """Side by side, a set of processes; sets are made anew, for what clings to a process."""
+    def run_side_by_side(self, workload, sets, limit_s):
         cells = self.cells[workload.name]
-        tools = {tool: TOOLS[tool] for tool, cell in cells.items()
-                 if tool in TOOLS and not cell.reason}
+        tools = {tool: TOOLS[tool] for tool in cells if tool in TOOLS}
         end = time.monotonic() + limit_s
 
-        def make_bench(tool, number):
-            return Bench(self.build, self.logs / f"{workload.name}-{tool}-{number}",
+        def make_bench(tool, part):
+            return Bench(self.build, self.logs / f"{workload.name}-{tool}-{part}",
                          end - time.monotonic())
-        passes = side_by_side.run_set(side_by_side.Set(number, cells, make_bench), tools,
-                                      workload.words(self.build), limit_s, self.most_passes)
-        self.passes[workload.name] += passes
+        self.passes[workload.name] = side_by_side.run(
+            side_by_side.Seats(cells, make_bench), tools, workload.words(self.build), sets, limit_s,
+            self.most_passes)
         for tool, cell in cells.items():
-            values = [value for (part, _), value in cell.samples.items() if part == number]
-            word = f"{median(values):.6g} {workload.unit}" if values else cell.reason
-            print(f"{workload.name:<10} {tool:<15} set {number}, {len(values)} passes  {word}",
-                  flush=True)
+            word = cell.reason or (f"{median(cell.values):.6g} {workload.unit}" if cell.values
+                                   else "the budget was spent")
+            print(f"{workload.name:<10} {tool:<15} {len(cell.values)} blocks  {word}", flush=True)
 
     def run_pass(self, workload):
         number = self.passes[workload.name]
@@ -175,7 +172,7 @@ class Study:
                 and any(not cell.reason for cell in self.cells[workload.name].values())]
         return min(fits, key=lambda workload: self.spent_s[workload.name], default=None)
 
-    def run(self, workloads, tools):
+    def run(self, workloads, tools, sets):
         for workload in workloads:
             names = [tool for tool in tools if not workload.tools or tool in workload.tools]
             if not workload.value and "bare" in names:
@@ -183,11 +180,10 @@ class Study:
             self.cells[workload.name] = {tool: Cell() for tool in names}
             self.passes[workload.name] = 0
             self.spent_s[workload.name] = self.longest_s[workload.name] = 0.0
-        share_s = self.left_s() / max(1, len(workloads)) / SETS
-        for number in range(SETS):
-            for workload in workloads:
-                if not workload.value:
-                    self.run_set(workload, number, share_s)
+        share_s = self.left_s() / max(1, len(workloads))
+        for workload in workloads:
+            if not workload.value:
+                self.run_side_by_side(workload, sets, share_s)
         rest = [workload for workload in workloads if workload.value]
         while (workload := self.next_workload(rest)) and self.left_s() > 1:
             self.run_pass(workload)
@@ -212,9 +208,8 @@ def write(study, workloads, page, about):
                        for workload in workloads),
              ("ratios", "medians of the ratios within a pass, with an interval that holds the true "
               "median with 95 % confidence in every set; added: against bare in a pass"),
-             ("`empty`, `eager…`", "processes of all tools at the same time, which take turns of a "
-              f"block each, in {SETS} sets of processes; the launching threads have a CPU of their "
-              "own; `alone`: bare before the others were there"),
+             ("`alone`", "bare before the others were there, in a row whose processes of all tools "
+              "take turns of a block each; their launching threads share a CPU of their own"),
              ("`proton`, `torch-…`", "spin runs as a library inside a Python process")]
     text = measure.markdown("What profilers cost", about, lines)
     page.parent.mkdir(parents=True, exist_ok=True)
@@ -244,6 +239,8 @@ def parse_arguments(arguments):
     parser.add_argument("--budget", type=float, default=BUDGET_S, metavar="SECONDS")
     parser.add_argument("--step-limit", type=float, default=STEP_LIMIT_S, metavar="SECONDS")
     parser.add_argument("--passes", type=int, default=MOST_PASSES, help="at most so many")
+    parser.add_argument("--sets", type=int, default=SETS,
+                        help="of processes, in rows that are measured side by side")
     parser.add_argument("--rows", metavar="NAME,…")
     parser.add_argument("--columns", metavar="NAME,…")
     parser.add_argument("--list", action="store_true", help="name the rows and columns")
@@ -267,7 +264,7 @@ def main(arguments=None):
             ROOT / f"docs/results/{dict(about)['date'][:10]}-{gpu}-overhead.md")
     logs = Path(args.out) / "logs" if args.out else ROOT / "build/overhead-logs"
     study = Study(args.build, logs, args.budget, args.step_limit, args.passes)
-    study.run(args.rows, args.columns)
+    study.run(args.rows, args.columns, args.sets)
     print(write(study, args.rows, page, about))
     seen = list(verdicts(study, args.rows))
     for workload, word, text in seen:

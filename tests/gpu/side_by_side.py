@@ -2,11 +2,14 @@
 
 For rows that the CPU bounds: such a machine is faster in one second than in the next, so that runs
 of several seconds one after another compare seconds, not tools. Here every tool has its process
-(blocks.py) from the begin on, all but one of them wait, and each works a block in each pass.
+(blocks.py) from the begin on; all but one of them wait, and each works a block in each pass.
 
 The launching threads share one CPU, one at a time. All other threads, those of profilers included,
 keep off it and off its sibling: whether the scheduler puts a profiler's thread beside the program's
 is chance, and the same for every tool.
+
+Several sets of processes are there at once: what clings to a process from its start, such as its
+places in memory, is not to be taken for what clings to a tool.
 
 `alone` is bare before the others are there: it tells whether their presence changes anything.
 """
@@ -22,7 +25,7 @@ from pathlib import Path
 from runner import Bench, Failure, Skip
 
 ALONE = "alone"
-ALONE_PASSES = 8
+ALONE_S = 4
 END_S = 20           # left for tools that have much to write at the end
 LEAST_CPUS = 4
 
@@ -112,19 +115,20 @@ class Seat:
         self.tool.check(self.bench, self.bench.finish(self.started))
 
 
-class Set:
-    """The processes of one workload, for a while. `cells`: those of the workload, by column."""
+class Seats:
+    """The processes of one workload. `cells`: by column; `make_bench`: of a column and a set."""
 
-    def __init__(self, number, cells, make_bench):
-        self.number, self.cells, self.make_bench = number, cells, make_bench
-        self.seats = {}
+    def __init__(self, cells, make_bench):
+        self.cells, self.make_bench = cells, make_bench
+        self.seats = {}  # by set and column
         self.samples = {name: {} for name in cells}
 
     def give_up(self, name, reason):
+        """One of its processes failed: the column is out, whatever it had."""
         self.cells[name].give_up(reason)
         self.samples[name] = {}
-        seat = self.seats.pop(name, None)
-        if seat:
+        for key in [key for key in self.seats if key[1] == name]:
+            seat = self.seats.pop(key)
             seat.dismiss()
             seat.bench.end(seat.started)
 
@@ -136,55 +140,64 @@ class Set:
             self.give_up(name, reason)
             return None
 
-    def invite(self, names, tools, command, cpu):
-        """Processes for these; returns when all are ready."""
-        for name in names:
-            bench = self.make_bench(name, self.number)
+    def invite(self, keys, tools, command, cpu):
+        """Processes for these sets and columns; returns when all are ready."""
+        for part, name in keys:
+            if self.cells[name].reason:
+                continue
+            bench = self.make_bench(name, part)
             seat = self.attempt(name, lambda b=bench, t=tools[name]: Seat(b, t, command, cpu))
             if seat:
-                self.seats[name] = seat
-        for name in [name for name in names if name in self.seats]:
-            self.attempt(name, self.seats[name].wait_ready)
+                self.seats[part, name] = seat
+        for key in keys:
+            if key in self.seats:
+                self.attempt(key[1], self.seats[key].wait_ready)
 
     def run_pass(self, number, column=None):
-        """A block of each. The samples count once their tool has shown that it recorded."""
-        order = list(self.seats)
-        random.Random(number).shuffle(order)
-        for name in order:
-            value = self.attempt(name, self.seats[name].block)
-            if value is not None:
-                self.samples[column or name][self.number, number] = value
+        """A block of each, set by set, in an order of its own."""
+        order = random.Random(number)
+        for part in sorted({part for part, _ in self.seats}):
+            names = [name for at, name in self.seats if at == part]
+            order.shuffle(names)
+            for name in names:
+                if (part, name) not in self.seats:
+                    continue  # out meanwhile
+                value = self.attempt(name, self.seats[part, name].block)
+                if value is not None:
+                    self.samples[column or name][part, number] = value
 
-    def run_passes(self, end, most):
+    def run_passes(self, end, most, column=None):
         """Passes until the time `end`, as far as the last one tells; how many."""
         took_s = 0.0
         for number in range(most):
             begin = time.monotonic()
             if not self.seats or begin + took_s > end:
                 return number
-            self.run_pass(number)
+            self.run_pass(number, column)
             took_s = time.monotonic() - begin
         return most
 
     def finish(self):
+        """The samples count once their tool has shown that it recorded."""
         for seat in self.seats.values():
             seat.dismiss()
-        for name in list(self.seats):
-            self.attempt(name, self.seats[name].finish)
+        for key in list(self.seats):
+            if key in self.seats:
+                self.attempt(key[1], self.seats[key].finish)
         for name, samples in self.samples.items():
             self.cells[name].samples.update(samples)
 
 
-def run_set(these, tools, command, limit_s, most):
+def run(seats, tools, command, sets, limit_s, most):
     """`tools`: those that take part, by column. Returns how many passes there were."""
     end = time.monotonic() + limit_s - min(END_S, limit_s / 3)
+    keys = [(part, name) for part in range(sets) for name in tools]
+    first = keys[:1] if "bare" in tools else []
     with cpu_of_its_own() as cpu:
         try:
-            if "bare" in tools:
-                these.invite(["bare"], tools, command, cpu)
-                for number in range(ALONE_PASSES):
-                    these.run_pass(number, ALONE)
-            these.invite([name for name in tools if name != "bare"], tools, command, cpu)
-            return these.run_passes(end, most)
+            seats.invite(first, tools, command, cpu)
+            seats.run_passes(time.monotonic() + ALONE_S, most, ALONE)
+            seats.invite(keys[len(first):], tools, command, cpu)
+            return seats.run_passes(end, most)
         finally:
-            these.finish()
+            seats.finish()
