@@ -3,6 +3,7 @@
 
     blocks.py NAME CPU empty LIBRARY LAUNCHES   empty launches of libspin.so, ns each to issue
     blocks.py NAME CPU decode PROGRAM OPTION…   samples/torch_decode.py, ms a token
+    blocks.py tokens SECONDS PROGRAM OPTION…    at once and alone; when each token began and ended
 
 Everything is loaded and warm before it connects to the abstract Unix socket NAME and says «ready». It
 then answers each line with the value of a block, and ends when the socket is closed. CPU: where the
@@ -15,6 +16,7 @@ import os
 import re
 import socket
 import sys
+import time
 
 
 def serve(name, cpu, block):
@@ -51,8 +53,8 @@ def empty(path, launches):
     return block
 
 
-def decode(path, *options):
-    """A block is --rounds times --steps tokens, from the same position each time."""
+def decoder_of(path, options):
+    """samples/torch_decode.py as a module, warm: (module, its options, decoder, a step)."""
     spec = importlib.util.spec_from_file_location("torch_decode", path)
     program = sys.modules["torch_decode"] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(program)
@@ -64,6 +66,12 @@ def decode(path, *options):
     program.warm_up(decoder, step)
     if args.graph:
         step = program.capture(step)
+    return program, args, decoder, step
+
+
+def decode(path, *options):
+    """A block is --rounds times --steps tokens, from the same position each time."""
+    program, args, decoder, step = decoder_of(path, options)
 
     def block():
         seconds = program.decode(decoder, step)
@@ -73,7 +81,26 @@ def decode(path, *options):
     return block
 
 
+def tokens(seconds, path, *options):
+    """When each token began and ended to be issued, without a wait for the GPU in between."""
+    program, args, decoder, step = decoder_of(path, options)
+    times = []
+    end_ns = time.monotonic_ns() + int(float(seconds) * 1e9)
+    while time.monotonic_ns() < end_ns:
+        for _ in range(args.steps):
+            begin_ns = time.monotonic_ns()
+            step()
+            times.append((begin_ns, time.monotonic_ns()))
+        decoder.rewind()
+    program.synchronize(args)
+    for begin_ns, end_ns in times:
+        print("token", begin_ns, end_ns)
+
+
 def main():
+    if sys.argv[1] == "tokens":
+        tokens(*sys.argv[2:])
+        return
     name, cpu, kind, *rest = sys.argv[1:]
     serve(name, int(cpu), {"empty": empty, "decode": decode}[kind](*rest))
 

@@ -44,11 +44,14 @@ class Target:
 
     column: str
     rows: tuple
-    what: str      # "ratio": column / against; "added": (column - bare) / (against - bare)
+    what: str      # "ratio": column / against; "added": (column - bare) / (against - bare); or
+                   # "value": the samples themselves, in the unit `against`
     against: str
     limit: float
 
     def text(self):
+        if self.what == "value":
+            return f"≤ {self.limit:g} {self.against}"
         if self.what == "added":
             return f"added ≤ {self.limit:g} × {self.against}'s"
         if self.against == "bare":
@@ -128,7 +131,8 @@ def verdict(target, cells):
     """(word, text): «met», «missed», or «unknown»: the limit lies within the interval."""
     bare = cells.get("bare", Cell())
     cell, other = cells.get(target.column, Cell()), cells.get(target.against, Cell())
-    ratios = paired(cell, other, bare if target.what == "added" else None)
+    ratios = cell.samples if target.what == "value" else paired(
+        cell, other, bare if target.what == "added" else None)
     if not ratios:
         return "unknown", f"{target.text()}: not measured"
     ends = envelope(ratios)

@@ -3,8 +3,9 @@
 
 Rows that the GPU bounds: a pass runs one workload under every tool, in an order that changes from
 pass to pass; passes go on until the budget is spent, each workload getting an equal share of the
-time. Rows that the CPU bounds, and long ones: processes of all tools take turns (side_by_side.py).
-A tool counts only where it has shown that it recorded something. The arithmetic is in measure.py.
+time. Rows that the CPU bounds: processes of all tools take turns (side_by_side.py), and windows of
+--duty are compared with what is around them (window_costs.py). A tool counts only where it has shown
+that it recorded something. The arithmetic is in measure.py.
 """
 
 import argparse
@@ -18,6 +19,7 @@ from pathlib import Path
 
 import measure
 import side_by_side
+import window_costs
 from checks import facts
 from compare import median
 from measure import Cell, Target
@@ -27,7 +29,8 @@ from runner import Bench, Failure, Skip, require
 ROOT = Path(__file__).resolve().parents[2]
 TORCH_DECODE = ROOT / "samples/torch_decode.py"
 BLOCKS = ROOT / "tests/gpu/blocks.py"
-BUDGET_S, STEP_LIMIT_S, MOST_PASSES = 240, 90, 40
+BUDGET_S, STEP_LIMIT_S = 240, 90
+MOST_PASSES, MOST_BLOCKS = 21, 600  # of runs; of blocks, side by side
 SETS = 2  # of processes of a row that is measured side by side, at the same time
 
 
@@ -35,7 +38,7 @@ SETS = 2  # of processes of a row that is measured side by side, at the same tim
 
 @dataclasses.dataclass(frozen=True)
 class Workload:
-    """A row. `value` reads what a run says of itself; without one, the row is measured in blocks."""
+    """A row. `value` reads what a run says of itself; without it, the row is measured in blocks."""
 
     name: str
     unit: str
@@ -43,6 +46,17 @@ class Workload:
     what: str
     value: object = None
     tools: tuple = ()  # empty: all
+    each: object = None  # instead of `value`: (how it ended, windows) to a value of each window
+
+    @property
+    def side_by_side(self):
+        return not self.value and not self.each
+
+    def samples(self, number, ran, windows):
+        """By set and pass, of the pass of this number. Windows of a run are a set."""
+        if not self.each:
+            return {(0, number): self.value(ran)}
+        return {(number, at): value for at, value in enumerate(self.each(ran, windows))}
 
     def words(self, build):
         return [word.format(build=build, blocks=BLOCKS) for word in self.command]
@@ -65,6 +79,14 @@ def token_ms(ran):
     return found(r"^decode: ([\d.]+) ms an iteration", ran.stderr.decode())
 
 
+def window_percents(ran, windows):
+    tokens = [(int(begin), int(end)) for begin, end in
+              re.findall(r"^token (\d+) (\d+)$", ran.text(), re.M)]
+    values = window_costs.percents(tokens, windows)
+    require(values, f"no window of {len(windows)} has tokens around it")
+    return values
+
+
 SPIN = "{build}/samples/spin"
 DECODE = (sys.executable, str(TORCH_DECODE))
 EMPTY_BLOCKS = (sys.executable, "{blocks}", "empty", "{build}/samples/libspin.so")
@@ -73,20 +95,23 @@ FEW = ("bare", "kprof", "duty", "raw")  # of rows that last long
 STEADY = tuple(tool for tool in TOOLS if tool != "duty")  # blocks are shorter than its periods
 
 WORKLOADS = [
-    Workload("empty", "ns", (*EMPTY_BLOCKS, "60000"), "back-to-back empty launches",
+    Workload("empty", "ns", (*EMPTY_BLOCKS, "5000"), "back-to-back empty launches",
              tools=STEADY),
     Workload("nodes", "ns", (SPIN, "--graph-nodes", "500", "--node-cycles", "0", "--replays", "200"),
              "a node of a graph of 500 empty kernels", node_ns),
     Workload("row", "µs", (SPIN, "--spin-us", "5", "--spin-count", "20000"),
              "a kernel of a row of kernels of 5 µs", step_us),
-    Workload("eager", "ms", (*DECODE_BLOCKS, "--steps", "32"),
+    Workload("eager", "ms", (*DECODE_BLOCKS, "--steps", "4"),
              "a token of torch_decode.py, eager", tools=STEADY),
     Workload("graph", "ms", (*DECODE, "--graph"), "the same in a CUDA graph", token_ms),
     # Seconds long, for what is switched on and off within a run.
-    Workload("eager-long", "ms", (*DECODE_BLOCKS, "--steps", "64", "--rounds", "5"),
-             "`eager`, in blocks of 320 tokens", tools=FEW),
-    Workload("graph-long", "ms", (*DECODE_BLOCKS, "--graph", "--steps", "64", "--rounds", "24"),
-             "`graph`, in blocks of 1536 tokens", tools=FEW),
+    Workload("eager-long", "ms", (*DECODE, "--rounds", "12"), "`eager`, 12 times as long",
+             token_ms, tools=FEW),
+    Workload("graph-long", "ms", (*DECODE, "--graph", "--rounds", "64"),
+             "`graph`, 64 times as long", token_ms, tools=FEW),
+    Workload("eager-duty", "%", (sys.executable, "{blocks}", "tokens", "25", str(TORCH_DECODE)),
+             "what windows cost `eager`, each against the tokens around it", tools=("duty",),
+             each=window_percents),
 ]
 
 TARGETS = [
@@ -94,6 +119,8 @@ TARGETS = [
     Target("kprof", ("empty", "eager"), "added", "nsys", 0.6),
     Target("kprof", ("graph", "graph-long"), "ratio", "bare", 1.055),
     Target("host", ("graph", "graph-long"), "ratio", "kprof", 1.01),
+    Target("off", ("empty", "eager"), "ratio", "bare", 1.01),
+    Target("duty", ("eager-duty",), "value", "%", 1.0),
     Target("duty", ("eager-long", "graph-long"), "ratio", "bare", 1.01),
 ]
 
@@ -105,7 +132,7 @@ class Study:
 
     def __init__(self, build, logs, budget_s, step_limit_s, most_passes):
         self.build, self.logs = Path(build).resolve(), Path(logs)
-        self.step_limit_s, self.most_passes = step_limit_s, most_passes
+        self.step_limit_s, self.passes_asked = step_limit_s, most_passes
         self.end = time.monotonic() + budget_s
         self.cells = {}
         self.passes = {}
@@ -123,7 +150,8 @@ class Study:
             return
         bench = Bench(self.build, self.logs / f"{workload.name}-{tool}-{number}", limit_s)
         try:
-            value = workload.value(TOOLS[tool].run(bench, workload.words(self.build)))
+            shown = TOOLS[tool].run(bench, workload.words(self.build))
+            samples = workload.samples(number, *shown)
         except (Failure, Skip) as reason:
             if self.left_s() < 0:
                 print(f"{workload.name:<10} {tool:<15} the budget was spent", flush=True)
@@ -132,8 +160,8 @@ class Study:
         except Exception as error:  # a step that breaks does not stop the others
             cell.give_up(f"{type(error).__name__}: {error}")
         else:
-            cell.samples[0, number] = value
-        word = cell.reason or f"{value:.6g} {workload.unit}"
+            cell.samples.update(samples)
+        word = cell.reason or f"{median(samples.values()):.6g} {workload.unit}"
         print(f"{workload.name:<10} {tool:<15} pass {number}  {word}", flush=True)
 
     def run_side_by_side(self, workload, sets, limit_s):
@@ -146,7 +174,7 @@ class Study:
                          end - time.monotonic())
         self.passes[workload.name] = side_by_side.run(
             side_by_side.Seats(cells, make_bench), tools, workload.words(self.build), sets, limit_s,
-            self.most_passes)
+            self.passes_asked or MOST_BLOCKS)
         for tool, cell in cells.items():
             word = cell.reason or (f"{median(cell.values):.6g} {workload.unit}" if cell.values
                                    else "the budget was spent")
@@ -167,7 +195,7 @@ class Study:
     def next_workload(self, workloads):
         """The one that has had the least time, of those whose next pass still fits."""
         fits = [workload for workload in workloads
-                if self.passes[workload.name] < self.most_passes
+                if self.passes[workload.name] < (self.passes_asked or MOST_PASSES)
                 and self.longest_s[workload.name] <= self.left_s()
                 and any(not cell.reason for cell in self.cells[workload.name].values())]
         return min(fits, key=lambda workload: self.spent_s[workload.name], default=None)
@@ -175,16 +203,16 @@ class Study:
     def run(self, workloads, tools, sets):
         for workload in workloads:
             names = [tool for tool in tools if not workload.tools or tool in workload.tools]
-            if not workload.value and "bare" in names:
+            if workload.side_by_side and "bare" in names:
                 names.insert(0, side_by_side.ALONE)
             self.cells[workload.name] = {tool: Cell() for tool in names}
             self.passes[workload.name] = 0
             self.spent_s[workload.name] = self.longest_s[workload.name] = 0.0
         share_s = self.left_s() / max(1, len(workloads))
         for workload in workloads:
-            if not workload.value:
+            if workload.side_by_side:
                 self.run_side_by_side(workload, sets, share_s)
-        rest = [workload for workload in workloads if workload.value]
+        rest = [workload for workload in workloads if not workload.side_by_side]
         while (workload := self.next_workload(rest)) and self.left_s() > 1:
             self.run_pass(workload)
 
@@ -238,7 +266,7 @@ def parse_arguments(arguments):
     parser.add_argument("--out", help="folder for overhead.md, overhead.json and logs/")
     parser.add_argument("--budget", type=float, default=BUDGET_S, metavar="SECONDS")
     parser.add_argument("--step-limit", type=float, default=STEP_LIMIT_S, metavar="SECONDS")
-    parser.add_argument("--passes", type=int, default=MOST_PASSES, help="at most so many")
+    parser.add_argument("--passes", type=int, help="at most so many")
     parser.add_argument("--sets", type=int, default=SETS,
                         help="of processes, in rows that are measured side by side")
     parser.add_argument("--rows", metavar="NAME,…")

@@ -21,17 +21,18 @@ NSYS_PLACES = "/opt/nvidia/nsight-compute/*/host/target-linux-x64/nsys"
 @dataclasses.dataclass(frozen=True)
 class Tool:
     """A column. `wrap` (bench, command) gives the command under the tool and what it needs in the
-    environment; `check` (bench, how it ended) raises Failure, or Skip, where it recorded nothing.
+    environment; `check` (bench, how it ended) raises Failure, or Skip, where it recorded nothing,
+    and returns the windows in which it did, where there are any.
     """
 
     wrap: object
     check: object = lambda bench, ran: None
 
     def run(self, bench, command):
+        """How it ended, and what the check returned."""
         words, env = self.wrap(bench, command)
         ran = bench.run(words, env=env)
-        self.check(bench, ran)
-        return ran
+        return ran, self.check(bench, ran)
 
 
 def found(pattern, text):
@@ -76,6 +77,15 @@ def check_windows(bench, ran):
     check_kernels(bench, ran)
     require(any(window["detached"] for window in windows),
             f"CUPTI was never detached in {len(windows)} windows")
+    return windows
+
+
+def check_off(bench, _):
+    """Nothing was recorded, and the hooks have counted."""
+    seen = Report(bench.run([bench.build / "kprof", "report", "--format", "json",
+                             trace_of(bench)]).stdout)
+    trace_of(bench).unlink()
+    require(seen.kernels == 0 and seen.issued, f"{seen.kernels} recorded, {seen.issued} issued")
 
 
 # ---- others ----
@@ -128,6 +138,7 @@ TOOLS = {
     "bare": Tool(lambda bench, command: (command, {})),
     "kprof": Tool(wrap_kprof(), check_kernels),
     "host": Tool(wrap_kprof("--host"), check_kernels),
+    "off": Tool(wrap_kprof("--delay", "3600"), check_off),
     "duty": Tool(wrap_kprof("--duty", "2%"), check_windows),
     "raw": Tool(wrap_raw, check_raw),
     "nsys": Tool(wrap_nsys, check_nsys),

@@ -1,7 +1,7 @@
-"""One workload under every tool at the same time, in turns of a fraction of a second.
+"""One workload under every tool at the same time, in turns of a twentieth of a second.
 
-For rows that the CPU bounds: such a machine is faster in one second than in the next, so that runs
-of several seconds one after another compare seconds, not tools. Here every tool has its process
+For rows that the CPU bounds: such a machine may take twice as long for the same in one minute as in
+the next, so that runs one after another compare minutes, not tools. Here every tool has its process
 (blocks.py) from the begin on; all but one of them wait, and each works a block in each pass.
 
 The launching threads share one CPU, one at a time. All other threads, those of profilers included,
@@ -11,7 +11,8 @@ is chance, and the same for every tool.
 Several sets of processes are there at once: what clings to a process from its start, such as its
 places in memory, is not to be taken for what clings to a tool.
 
-`alone` is bare before the others are there: it tells whether their presence changes anything.
+`alone` is bare before the others are there: it tells whether their presence changes anything. Not
+for --duty: windows that come while a program waits cost nothing and cannot end.
 """
 
 import contextlib

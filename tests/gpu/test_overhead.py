@@ -17,6 +17,7 @@ from unittest import mock
 import measure
 import overhead
 import overhead_tools
+import window_costs
 from measure import Cell, Target
 
 # Bare 4000 ns a launch; COST of them more under kprof, 1000 under raw CUPTI.
@@ -42,6 +43,10 @@ BLOCKS = """
 import os, sys
 sys.path.insert(0, "HERE")
 import blocks
+if sys.argv[1] == "tokens":
+    for at in range(4000):
+        print("token", at * 8000000, at * 8000000 + 7000000 + (5000000 if at % 375 < 4 else 0))
+    sys.exit(0)
 added, raw = float(os.environ.get("ADDED", 0)), "CUDA_INJECTION64_PATH" in os.environ
 if raw:
     added = 1000 + (SLOWER if sys.argv[1].endswith("raw-0") else 0)
@@ -69,7 +74,7 @@ elif sys.argv[1] == "record":
 elif sys.argv[1] == "info":
     print(json.dumps({"processes": [{"windows": WINDOWS}]}))
 else:
-    print(json.dumps({"schema": "kprof.report/v1",
+    print(json.dumps({"schema": "kprof.report/v1", "processes": [],
                       "counts": {"kernels": KERNELS, "records_dropped": 0}}))
 """
 
@@ -148,6 +153,65 @@ class Arithmetic(unittest.TestCase):
         # one pass of nine in which the machine was elsewhere changes nothing
         self.assertEqual(word(*[101] * 8, 180), "met")
         self.assertEqual(word(*[103] * 8, 60), "missed")
+
+    def test_a_target_on_the_value_itself(self):
+        target = Target("duty", (), "value", "%", 1.0)
+        self.assertEqual(measure.verdict(target, {"duty": cell(0.7, 0.8, 0.9, 0.8, 0.7, 0.6)}),
+                         ("met", "≤ 1 %: met (0.750; 0.600…0.900)"))
+        self.assertEqual(measure.verdict(target, {"duty": cell(0.7, 1.8, 0.9, 1.8)})[0],
+                         "unknown")
+
+
+def token_times(speed, windows=(), count=4000):
+    """Tokens one after the other, of 8 ms by `speed` (of their number); those that begin in
+    (begin, end, extra_ns) take longer by that."""
+    times, now_ns = [], 0
+    for number in range(count):
+        took_ns = round(8e6 * speed(number))
+        took_ns += sum(extra for begin, end, extra in windows if begin <= now_ns < end)
+        times.append((now_ns, now_ns + took_ns))
+        now_ns += took_ns
+    return times
+
+
+class WindowCosts(unittest.TestCase):
+    WINDOWS = [{"begin_ns": int(at * 1e9), "end_ns": int((at + 0.055) * 1e9),
+                "on_cost_ns": 12_000_000, "off_cost_ns": 3_000_000, "detached": 1}
+               for at in (3, 6, 9, 12, 15, 18, 21)]
+    SLOWER = [(window["begin_ns"], window["end_ns"], 2_000_000) for window in WINDOWS]
+
+    def percents(self, tokens, windows=None):
+        return window_costs.percents(tokens, windows or self.WINDOWS)
+
+    def test_what_windows_cost(self):
+        """Six or seven tokens of 10 ms instead of 8, every 3 s."""
+        for percent in self.percents(token_times(lambda number: 1, self.SLOWER)):
+            self.assertAlmostEqual(percent, 0.43, delta=0.04)
+
+    def test_windows_that_cost_nothing(self):
+        for percent in self.percents(token_times(lambda number: 1)):
+            self.assertEqual(percent, 0)
+
+    def test_a_machine_that_changes_its_speed(self):
+        """Twice as slow from one second to another, and never steady: the same answer."""
+        draw = random.Random(3)
+        noise = [draw.lognormvariate(0, 0.05) for _ in range(4000)]
+
+        def speed(number):
+            return noise[number] * (2 if number // 300 % 2 else 1)
+        low, high = measure.interval(self.percents(token_times(speed, self.SLOWER)))
+        self.assertLess(high - low, 1.2)
+        self.assertLessEqual(low, 0.43)
+        self.assertGreaterEqual(high, 0.43)
+
+    def test_windows_without_neighbours_or_that_stay_do_not_count(self):
+        tokens = token_times(lambda number: 1, self.SLOWER)
+        staying = [dict(window, detached=0) for window in self.WINDOWS[1:3]]
+        windows = [dict(self.WINDOWS[0], begin_ns=1, end_ns=50_000_000), *staying,
+                   *self.WINDOWS[3:]]
+        self.assertEqual(len(self.percents(tokens, windows)), 4)
+        self.assertEqual(self.percents(tokens, self.WINDOWS[:1]), [])
+        self.assertEqual(self.percents([], self.WINDOWS), [])
 
 
 DETACHED = [{"detached": 1, "kernels_issued": 5}]
@@ -251,6 +315,16 @@ class WholeRuns(unittest.TestCase):
                          ["5000 ns", "5000…5000", "1000", "1.250; 1.250…1.250",
                           "1.000; 1.000…1.000", "12"])
         self.assertIn("4000 ns", self.line(page, "empty", "alone"))
+
+    def test_windows_of_duty(self):
+        """Of every 3 s (375 tokens) four tokens of a window take 12 ms instead of 7."""
+        windows = [{"begin_ns": at * 3 * 10**9, "end_ns": at * 3 * 10**9 + 40000000,
+                    "on_cost_ns": 0, "off_cost_ns": 0, "detached": 1, "kernels_issued": 9}
+                   for at in range(1, 8)]
+        _, page, cells = self.run_study("--rows", "eager-duty", "--columns", "bare,duty",
+                                        "--passes", "2", duty=True, windows=windows)
+        self.assertEqual(len(cells["eager-duty"]["duty"]["samples"]), 14)
+        self.assertIn("≤ 1 %: met (0.667; 0.667…0.667)", self.line(page, "eager-duty", "duty"))
 
     def test_processes_that_differ_decide_nothing(self):
         """In one set kprof is within the target, in the other it is not."""

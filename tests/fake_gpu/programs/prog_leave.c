@@ -6,7 +6,11 @@
  *	prog_leave reset N     contexts that are destroyed and reset N times while another is in use
  *	prog_leave invalid N   N captures that are invalidated, and streams destroyed in one
  *	prog_leave fork N      N children that end at once, by exit, _exit and exec, beside launches
+ *	prog_leave threads N   N times four threads that launch a little and end
+ *	prog_leave capture N   N captures that take long, and graphs of them that are launched and gone
+ *	prog_leave load N FILE that module is loaded, launched from and unloaded N times by two threads
  */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -28,6 +32,7 @@ static CUgraphExec graph;
 static _Atomic bool stop;
 static _Atomic unsigned launching;
 static unsigned times;
+static const char *module_path;
 
 static void launch(CUstream stream)
 {
@@ -198,6 +203,87 @@ static void make_children(void)
 	}
 }
 
+/* ---- threads that end ---- */
+
+static void run_all(void *(*body)(void *), unsigned count)
+{
+	pthread_t threads[4];
+
+	for (unsigned i = 0; i < count; i++)
+		if (pthread_create(&threads[i], NULL, body, (void *)(uintptr_t)i) != 0)
+			exit(3);
+	for (unsigned i = 0; i < count; i++)
+		pthread_join(threads[i], NULL);
+}
+
+/* Half of them do not wait for what they have launched. */
+static void *launch_and_end(void *number)
+{
+	CUstream stream = make_stream();
+
+	launch_either((unsigned)(uintptr_t)number, stream);
+	launch(stream);
+	if ((uintptr_t)number % 2)
+		check(cuStreamSynchronize(stream), "cuStreamSynchronize");
+	return NULL;
+}
+
+static void end_threads(void)
+{
+	for (unsigned i = 0; i < times; i++)
+		run_all(launch_and_end, 4);
+}
+
+/* ---- captures that last ---- */
+
+static void capture_long(void)
+{
+	CUstream stream = make_stream();
+
+	for (unsigned i = 0; i < times; i++) {
+		CUgraph made;
+		CUgraphExec exec;
+
+		check(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED), "begin");
+		for (int node = 0; node < 10; node++) {
+			launch(stream);
+			usleep(3000);
+		}
+		check(cuStreamEndCapture(stream, &made), "end");
+		check(cuGraphInstantiate(&exec, made, 0), "cuGraphInstantiate");
+		check(cuGraphDestroy(made), "cuGraphDestroy");
+		for (unsigned replay = 0; replay < i % 4; replay++)
+			check(cuGraphLaunch(exec, stream), "cuGraphLaunch");
+		check(cuStreamSynchronize(stream), "cuStreamSynchronize");
+		check(cuGraphExecDestroy(exec), "cuGraphExecDestroy");
+	}
+}
+
+/* ---- modules ---- */
+
+static void *load_and_launch(void *unused)
+{
+	CUstream stream = make_stream();
+
+	for (unsigned i = 0; i < times; i++) {
+		void *module = dlopen(module_path, RTLD_NOW | RTLD_LOCAL);
+		int (*from_module)(CUfunction, CUstream, unsigned);
+
+		if (!module)
+			exit(3);
+		*(void **)&from_module = dlsym(module, "hoard_launch");
+		check((CUresult)from_module(function, stream, 5), "hoard_launch");
+		dlclose(module);
+	}
+	check(cuStreamSynchronize(stream), "cuStreamSynchronize");
+	return unused;
+}
+
+static void load_modules(void)
+{
+	run_all(load_and_launch, 2);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -207,13 +293,17 @@ int main(int argc, char **argv)
 		    {"jump", jump_out},
 		    {"reset", reset},
 		    {"invalid", invalidate},
-		    {"fork", make_children}};
+		    {"fork", make_children},
+		    {"threads", end_threads},
+		    {"capture", capture_long},
+		    {"load", load_modules}};
 	sigset_t usr1;
 	pthread_t worker;
 
 	if (argc < 3)
 		return 2;
 	times = (unsigned)atoi(argv[2]);
+	module_path = argv[3];
 	signal(SIGUSR1, SIG_IGN);
 	start();
 	sigemptyset(&usr1);
