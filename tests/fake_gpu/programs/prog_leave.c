@@ -256,6 +256,7 @@ static void capture_long(void)
 			check(cuGraphLaunch(exec, stream), "cuGraphLaunch");
 		check(cuStreamSynchronize(stream), "cuStreamSynchronize");
 		check(cuGraphExecDestroy(exec), "cuGraphExecDestroy");
+		usleep(i % 2 ? 0 : 60000); /* nothing is switched while a stream is captured */
 	}
 }
 
