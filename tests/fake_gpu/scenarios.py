@@ -171,6 +171,12 @@ def check_absurd(run):
     require(run.document["totals"]["span_ns"] <= 500000, "an absurd time stretches the span")
 
 
+def check_far(run):
+    """Times a day off are no times: they are counted, and stretch nothing (pytorch 192021) [4]."""
+    check_absurd(run)
+    check_sum(run.document, run.ledger)
+
+
 def check_clock_step(run):
     """A clock that steps back makes nothing negative (kineto 917) [21]."""
     require_equal("timed", run.counts["kernels_timed"], 500)
@@ -693,6 +699,8 @@ SCENARIOS = [
              check=check_untimed),
     Scenario("absurd", args=MANY, faults="absurd=5", kernels=500, says=("invalid",),
              check=check_absurd),
+    *[Scenario(f"far{name}", args=MANY, faults=f"far=5{faults}", kernels=500, says=("invalid",),
+               check=check_far) for name, faults in (("", ""), ("_no_timestamps", ",timestamp"))],
     Scenario("clock_step", args=MANY, faults="clock_step=250", kernels=500,
              check=check_clock_step),
     Scenario("unknown_kind", args=MANY, faults="unknown_kind=10", kernels=500, says=("unknown",),

@@ -6,7 +6,7 @@
  *	prog_leave reset N     contexts that are destroyed and reset N times while another is in use
  *	prog_leave invalid N   N captures that are invalidated, and streams destroyed in one
  *	prog_leave fork N      N children that end at once, by exit, _exit and exec, beside launches
- *	prog_leave threads N   N times four threads that launch a little and end
+ *	prog_leave threads N   N times four threads that launch a little and end, launching to the last
  *	prog_leave capture N   N captures that take long, and graphs of them that are launched and gone
  *	prog_leave load N FILE that module is loaded, launched from and unloaded N times by two threads
  */
@@ -216,11 +216,24 @@ static void run_all(void *(*body)(void *), unsigned count)
 		pthread_join(threads[i], NULL);
 }
 
+static pthread_key_t at_end;
+
+/* Launches from a destructor, once more after those of others. */
+static void launch_late(void *stream)
+{
+	static _Thread_local int round;
+
+	launch(stream);
+	if (round++ == 0)
+		pthread_setspecific(at_end, stream);
+}
+
 /* Half of them do not wait for what they have launched. */
 static void *launch_and_end(void *number)
 {
 	CUstream stream = make_stream();
 
+	pthread_setspecific(at_end, stream);
 	launch_either((unsigned)(uintptr_t)number, stream);
 	launch(stream);
 	if ((uintptr_t)number % 2)
@@ -230,6 +243,8 @@ static void *launch_and_end(void *number)
 
 static void end_threads(void)
 {
+	if (pthread_key_create(&at_end, launch_late) != 0)
+		exit(3);
 	for (unsigned i = 0; i < times; i++)
 		run_all(launch_and_end, 4);
 }
