@@ -4,6 +4,7 @@
  *	prog_leave cancel N    N threads, each cancelled in a launch of a graph, of a kernel
  *	prog_leave jump N      one thread, out of whose launches a handler of SIGUSR1 jumps N times
  *	prog_leave reset N     contexts that are destroyed and reset N times while another is in use
+ *	prog_leave devices N   N launches on each of two GPUs; only the first is waited for
  *	prog_leave invalid N   N captures that are invalidated, and streams destroyed in one
  *	prog_leave fork N      N children that end at once, by exit, _exit and exec, beside launches
  *	prog_leave threads N   N times four threads that launch a little and end, launching to the last
@@ -164,6 +165,19 @@ static void reset(void)
 	}
 }
 
+static void use_two(void)
+{
+	CUcontext second;
+
+	check(cuDevicePrimaryCtxRetain(&second, 1), "cuDevicePrimaryCtxRetain");
+	for (unsigned i = 0; i < times; i++) {
+		check(cuCtxSetCurrent(second), "cuCtxSetCurrent");
+		launch(NULL);
+		check(cuCtxSetCurrent(context), "cuCtxSetCurrent");
+		launch(NULL);
+	}
+}
+
 /* ---- captures ---- */
 
 static void invalidate(void)
@@ -308,6 +322,7 @@ int main(int argc, char **argv)
 	} ways[] = {{"cancel", be_cancelled},
 		    {"jump", jump_out},
 		    {"reset", reset},
+		    {"devices", use_two},
 		    {"invalid", invalidate},
 		    {"fork", make_children},
 		    {"threads", end_threads},
