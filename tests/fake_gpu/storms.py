@@ -108,7 +108,7 @@ SCENARIOS = [
           ("threads", "2000", "wall", check_exact, True),
           ("capture", "30", "wall", check_exact, True))],
     Scenario("storm_load", program="prog_leave", options=DUTY, faults="wall", check=check_exact,
-             args=["load", "3000", "{fakes}/morsel.so"]),
+             args=["load", "2500", "{fakes}/morsel.so"]),
     # what the program does to files, users and children
     *[Scenario(f"storm_{name}", args=[*BUSY, *args], options=DUTY, faults="wall", root=root,
                check=check_exact)

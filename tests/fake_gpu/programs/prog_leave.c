@@ -259,8 +259,10 @@ static void end_threads(void)
 {
 	if (pthread_key_create(&at_end, launch_late) != 0)
 		exit(3);
-	for (unsigned i = 0; i < times; i++)
+	for (unsigned i = 0; i < times; i++) {
 		run_all(launch_and_end, 4);
+		usleep(500);
+	}
 }
 
 /* ---- captures that last ---- */
@@ -304,6 +306,7 @@ static void *load_and_launch(void *unused)
 		*(void **)&from_module = dlsym(module, "hoard_launch");
 		check((CUresult)from_module(function, stream, 5), "hoard_launch");
 		dlclose(module);
+		usleep(500);
 	}
 	check(cuStreamSynchronize(stream), "cuStreamSynchronize");
 	return unused;
