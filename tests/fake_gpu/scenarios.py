@@ -82,6 +82,24 @@ def check_graph(run):
     require_equal("graph calls", run.kernel("vector_add")["graph_calls"], run.counts["kernels"])
 
 
+def check_updated(run):
+    """An updated graph has the kernels that it has now, an update that fails changes nothing."""
+    check_sum(run.document, run.ledger)
+    require_equal("calls", [run.kernel(name)["calls"] for name in ("work", "other")], [250, 255])
+
+
+def check_uncountable(kernels):
+    """What cannot be counted from outside is unknown, and the report says so (kineto 1062) [2]."""
+    def check(run):
+        process, = run.document["processes"]
+        require_equal("issued", process["counts"]["kernels_issued"], None)
+        require_equal("missing", process["kernels_missing"], None)
+        require_equal("kernels", run.counts["kernels"], kernels)
+        text = " ".join(run.place.text.split())
+        require("Missing unknown: the launches of 1 process could not" in text, f"the report does not say so: {run.place.text}")
+    return check
+
+
 def check_memops(run):
     rows = {row["name"]: (row["calls"], row["bytes"]) for row in run.document["memory_operations"]}
     require_equal("rows", sorted(rows.values()), [(100, 100000)] * 3)
@@ -657,6 +675,12 @@ SCENARIOS = [
              args=["--kernels", "0", "--graph", "24x100", "--graph-from", "capture", "--print"]),
     Scenario("graph_nested", kernels=70, check=check_graph,
              args=["--kernels", "0", "--graph", "7x10", "--graph-from", "nested", "--print"]),
+    Scenario("graph_update", program="prog_graphs", args=["update", "100"], kernels=505,
+             check=check_updated),
+    Scenario("graph_disabled", program="prog_graphs", args=["disable", "100"],
+             check=check_uncountable(250)),
+    Scenario("graph_condition", program="prog_graphs", args=["condition", "100"],
+             check=check_uncountable(300)),
     Scenario("memops", args=["--kernels", "0", "--memops", "300", "--print"], kernels=0,
              check=check_memops),
     Scenario("threads", args=["--kernels", "2000", "--threads", "8", "--streams", "2", "--print"],

@@ -29,6 +29,14 @@ static struct CUgraphNode_st *find_copy(const struct clone *clones, size_t count
 	return NULL;
 }
 
+/* All that was added to a graph after a node, or at all. */
+static void mark_conditional(struct CUgraph_st *graph, struct CUgraphNode_st *before)
+{
+	for (struct CUgraphNode_st *node = before ? before->next : graph->first; node;
+	     node = node->next)
+		node->conditional = true;
+}
+
 /*
  * Appends a copy of `from` to `to`, after `before` (NULL: at once); returns its last node. Child
  * graphs become their nodes in a chain. With the lock.
@@ -37,7 +45,7 @@ static struct CUgraphNode_st *copy_nodes(const struct CUgraph_st *from, struct C
 					 struct CUgraphNode_st *before)
 {
 	struct clone *clones = kp_fake_alloc(from->node_count * sizeof(*clones));
-	struct CUgraphNode_st *node, *last = before;
+	struct CUgraphNode_st *node, *last = before, *behind;
 	size_t count = 0;
 
 	for (node = from->first; node; node = node->next) {
@@ -49,10 +57,13 @@ static struct CUgraphNode_st *copy_nodes(const struct CUgraph_st *from, struct C
 		if (!needs && before)
 			after[needs++] = before;
 		clones[count].original = node;
+		behind = to->last;
 		if (node->child)
 			last = copy_nodes(node->child, to, needs ? after[needs - 1] : before);
 		else
 			last = kp_fake_graph_add(to, after, needs, &node->op, node->duration_ns);
+		if (node->conditional)
+			mark_conditional(to, behind);
 		clones[count++].copy = last;
 		free(after);
 	}
@@ -146,9 +157,56 @@ KP_FAKE_EXPORT CUresult cuGraphInstantiateWithParams_ptsz(CUgraphExec *out, CUgr
 	return cuGraphInstantiateWithParams(out, graph, params);
 }
 
-/* Gives every node of a launch its times. With the lock. */
-static void schedule(struct CUgraph_st *graph, struct CUstream_st *stream, struct kp_fake_op *ops,
-		     uint32_t correlation)
+/*
+ * Changes what the nodes do. What they are is given by their number here: a graph of as many fits.
+ */
+KP_FAKE_EXPORT CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph,
+					     CUgraphExecUpdateResultInfo *info)
+{
+	struct CUgraph_st *copy;
+	bool fits;
+
+	if (!kp_fake_is(exec, KP_FAKE_EXEC) || !kp_fake_is(graph, KP_FAKE_GRAPH) || !info)
+		return CUDA_ERROR_INVALID_VALUE;
+	kp_fake_lock();
+	copy = kp_fake_graph_create();
+	copy_nodes(graph, copy, NULL);
+	fits = copy->node_count == exec->graph->node_count;
+	for (struct CUgraphNode_st *to = exec->graph->first, *from = copy->first; fits && to;
+	     to = to->next, from = from->next) {
+		to->op = from->op;
+		to->duration_ns = from->duration_ns;
+	}
+	kp_fake_unlock();
+	*info = (CUgraphExecUpdateResultInfo){
+		.result = fits ? CU_GRAPH_EXEC_UPDATE_SUCCESS
+			       : CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED};
+	return fits ? CUDA_SUCCESS : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+}
+
+/* `node` is one of the graph that was instantiated, which has no child graphs here. */
+KP_FAKE_EXPORT CUresult cuGraphNodeSetEnabled(CUgraphExec exec, CUgraphNode node,
+					      unsigned int enabled)
+{
+	struct CUgraphNode_st *copy;
+
+	if (!kp_fake_is(exec, KP_FAKE_EXEC) || !kp_fake_is(node, KP_FAKE_NODE))
+		return CUDA_ERROR_INVALID_VALUE;
+	copy = exec->graph->first;
+	for (uint32_t at = (uint32_t)node->id; at && copy; at--)
+		copy = copy->next;
+	if (!copy)
+		return CUDA_ERROR_INVALID_VALUE;
+	copy->disabled = !enabled;
+	return CUDA_SUCCESS;
+}
+
+/*
+ * Gives every node of a launch its times; returns how many do something. What is behind a condition
+ * runs twice, and CUPTI sees the first time alone (kineto 1062). With the lock.
+ */
+static size_t schedule(struct CUgraph_st *graph, struct CUstream_st *stream, struct kp_fake_op *ops,
+		       uint32_t correlation)
 {
 	uint64_t begin_ns = kp_fake_stream_start(stream);
 	struct CUgraphNode_st *node;
@@ -156,18 +214,25 @@ static void schedule(struct CUgraph_st *graph, struct CUstream_st *stream, struc
 
 	for (node = graph->first; node; node = node->next) {
 		uint64_t start_ns = begin_ns;
-		struct kp_fake_op *op = &ops[count++];
+		struct kp_fake_op *op = &ops[count];
 
 		for (size_t i = 0; i < node->dependency_count; i++)
 			if (node->dependencies[i]->end_ns > start_ns)
 				start_ns = node->dependencies[i]->end_ns;
+		node->end_ns = start_ns;
+		if (node->disabled)
+			continue;
 		*op = node->op;
 		op->correlation = correlation;
 		op->graph = graph->id;
 		op->graph_node = node->id;
 		kp_fake_place(stream, start_ns, node->duration_ns, op);
 		node->end_ns = op->end_ns;
+		count++;
+		if (node->conditional)
+			kp_fake_count(KP_FAKE_kernels_issued, 1);
 	}
+	return count;
 }
 
 static pthread_mutex_t launch_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -200,6 +265,7 @@ static CUresult launch(CUgraphExec exec, CUstream handle, bool per_thread, uint3
 	CUresult result = kp_fake_ready_context(&context);
 	struct CUstream_st *stream;
 	struct kp_fake_op *ops;
+	size_t count;
 
 	if (result != CUDA_SUCCESS)
 		return result;
@@ -212,12 +278,12 @@ static CUresult launch(CUgraphExec exec, CUstream handle, bool per_thread, uint3
 		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 	ops = kp_fake_alloc(exec->graph->node_count * sizeof(*ops));
 	kp_fake_lock();
-	schedule(exec->graph, stream, ops, correlation);
+	count = schedule(exec->graph, stream, ops, correlation);
 	kp_fake_unlock();
 	kp_fake_count(KP_FAKE_graph_launches, 1);
-	for (size_t i = 0; i < exec->graph->node_count; i++)
+	for (size_t i = 0; i < count; i++)
 		kp_fake_announce_op(&ops[i]);
-	if (exec->graph->node_count)
+	if (count)
 		kp_fake_wait_for_room(ops[0].start_ns);
 	take_time();
 	free(ops);
