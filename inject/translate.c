@@ -102,7 +102,7 @@ struct kp_translator {
 	const struct kp_window_settings *asked;
 	struct cached_name names[NAME_CACHE_SIZE];
 	bool described[DEVICE_LIMIT];
-	uint64_t ahead_ns; /* what CUPTI's clock is ahead of kprof's; it may be behind */
+	uint64_t ahead_ns;         /* what CUPTI's clock is ahead of kprof's; it may be behind */
 	uint64_t begin_ns, now_ns; /* when records can lie, on kprof's clock */
 };
 

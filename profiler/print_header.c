@@ -359,8 +359,8 @@ static void print_notes(FILE *file, const struct kp_report *report, const struct
 }
 
 /*
- * Whether more launches were issued than are here cannot be said where nothing could count them; of a
- * part of a trace nobody asks.
+ * Whether more launches were issued than are here cannot be said where nothing could count them; of
+ * a part of a trace nobody asks.
  */
 static void print_uncounted(FILE *file, const struct kp_report *report, const struct kp_view *view)
 {
@@ -375,9 +375,9 @@ static void print_uncounted(FILE *file, const struct kp_report *report, const st
 	}
 	if (uncounted > 0 && !part)
 		kp_print_line(file, view, KP_STYLE_WARNING, "Missing",
-			      "unknown: the launches of %zu process%s could not be counted on their "
-			      "way to the driver (graphs with conditional nodes or nodes that are "
-			      "off, launches by the GPU, or past kprof's hooks)",
+			      "unknown: the launches of %zu process%s could not be counted on "
+			      "their way to the driver (graphs with conditional nodes or nodes "
+			      "that are off, launches by the GPU, or past kprof's hooks)",
 			      uncounted, uncounted == 1 ? "" : "es");
 }
 

@@ -16,7 +16,7 @@
 
 #define OPEN_FLAGS (O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC)
 #define MAX_NUMBER 100000
-#define MAX_BASE 200 /* bytes of the command's name in the trace's name */
+#define MAX_BASE 200            /* bytes of the command's name in the trace's name */
 #define SPARE_BYTES (256 << 10) /* what some hundred processes could not write any more */
 
 /* A new file named after the command: NAME.kprof, NAME.2.kprof, …: the first that is free. */

@@ -284,17 +284,6 @@ static void absurd_times_come_in_three_kinds(void)
 	KP_EXPECT(record(4)->end_ns - record(4)->start_ns == KERNEL_NS);
 }
 
-static void far_times_are_early_and_late(void)
-{
-	kp_client_begin();
-	launch_many(6);
-	flush();
-	KP_EXPECT(record(1)->start_ns + 100000000000000U == record(0)->end_ns);
-	KP_EXPECT(record(3)->start_ns - 100000000000000U == record(2)->end_ns);
-	KP_EXPECT(record(3)->end_ns - record(3)->start_ns == KERNEL_NS);
-	KP_EXPECT(kp_fake_counted(KP_FAKE_kernels_absurd) == 3);
-}
-
 static void unknown_kinds_can_be_walked(void)
 {
 	kp_client_begin();
@@ -563,7 +552,6 @@ static void test_fake_faults_parse(void **state)
 	X(drops_can_be_unreadable, "drop=10,drop_unreadable", 0)                                   \
 	X(every_fifth_is_untimed, "untimed=5", 0)                                                  \
 	X(absurd_times_come_in_three_kinds, "absurd=2", 0)                                         \
-	X(far_times_are_early_and_late, "far=2", 0)                                                \
 	X(unknown_kinds_can_be_walked, "unknown_kind=10", 0)                                       \
 	X(the_clock_steps_back, "clock_step=4", 0)                                                 \
 	X(late_records_come_late, "late=1000", 0)                                                  \

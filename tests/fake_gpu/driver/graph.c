@@ -166,8 +166,8 @@ KP_FAKE_EXPORT CUresult cuGraphAddChildGraphNode(CUgraphNode *out, CUgraph graph
 }
 
 KP_FAKE_EXPORT CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *out, CUgraph graph,
-							CUcontext context, unsigned int initial,
-							unsigned int flags)
+						       CUcontext context, unsigned int initial,
+						       unsigned int flags)
 {
 	(void)context;
 	(void)initial;

@@ -1,7 +1,7 @@
 /*
  * A module that the loader takes long to relocate: a large table of functions, the driver's among
- * them, on pages that it makes read-only at the end. prog_loading loads it. With KP_SMALL, morsel.so,
- * which is loaded in no time.
+ * them, on pages that it makes read-only at the end. prog_loading loads it. With KP_SMALL it is
+ * morsel.so, which is loaded in no time.
  */
 #include <stddef.h>
 #include <stdio.h>

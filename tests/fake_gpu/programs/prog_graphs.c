@@ -1,7 +1,8 @@
 /*
  * Graphs that do not stay as they were made.
  *
- *	prog_graphs update N      updated before each of N launches, and once by one that does not fit
+ *	prog_graphs update N      updated before each of N launches, and once by one that does not
+ *	                          fit
  *	prog_graphs disable N     one node of three off in every other of N launches
  *	prog_graphs condition N   a kernel, and two more behind a condition, launched N times
  */

@@ -7,9 +7,9 @@
  *	prog_leave devices N   N launches on each of two GPUs; only the first is waited for
  *	prog_leave invalid N   N captures that are invalidated, and streams destroyed in one
  *	prog_leave fork N      N children that end at once, by exit, _exit and exec, beside launches
- *	prog_leave threads N   N times four threads that launch a little and end, launching to the last
- *	prog_leave capture N   N captures that take long, and graphs of them that are launched and gone
- *	prog_leave load N FILE that module is loaded, launched from and unloaded N times by two threads
+ *	prog_leave threads N   N times four threads that launch a little, to their very end
+ *	prog_leave capture N   N captures that take long, and graphs of them, launched and destroyed
+ *	prog_leave load N FILE two threads load that module, launch from it and unload it N times
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -322,15 +322,9 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*body)(void);
-	} ways[] = {{"cancel", be_cancelled},
-		    {"jump", jump_out},
-		    {"reset", reset},
-		    {"devices", use_two},
-		    {"invalid", invalidate},
-		    {"fork", make_children},
-		    {"threads", end_threads},
-		    {"capture", capture_long},
-		    {"load", load_modules}};
+	} ways[] = {{"cancel", be_cancelled}, {"jump", jump_out},        {"reset", reset},
+		    {"devices", use_two},     {"invalid", invalidate},   {"fork", make_children},
+		    {"threads", end_threads}, {"capture", capture_long}, {"load", load_modules}};
 	sigset_t usr1;
 	pthread_t worker;
 
