@@ -23,7 +23,7 @@ import socket
 import time
 from pathlib import Path
 
-from runner import Bench, Failure, Skip
+from runner import Failure, Skip
 
 ALONE = "alone"
 ALONE_S = 4
