@@ -1,6 +1,6 @@
 /*
- * The work of a matrix product that a library was asked for: floating-point operations, and the
- * fewest bytes that it can move. All of this is modelled from the call, never measured.
+ * The work that a library, or a kernel, was asked for: floating-point operations, and the fewest
+ * bytes that it can move. All of this is modelled from the call, never measured.
  *
  *   GEMM    D = epilogue(alpha · op(A) · op(B) + beta · C), batch times, op(A) m × k, op(B) k × n
  *           FLOPs   2 · m · n · k · batch: a multiplication and an addition each
@@ -10,8 +10,15 @@
  *   GEMV    y = alpha · op(A) · x + beta · y, batch times, A m × n
  *           FLOPs   2 · m · n · batch
  *           bytes   A and x read once, y written once
- *   of complex numbers 8 instead of 2: four multiplications and four additions
- *   an operand with the same address throughout a batch (stride 0) is read once
+ *   CONVOLUTION, and its gradients
+ *           FLOPs   2 · n · k · extents of y · channels of x in a group · extents of w
+ *           bytes   x, w and y once each
+ *   ATTENTION
+ *           FLOPs   2 · b · h · pairs of query and key · (d + dv): the two products, not the
+ * softmax; causal: sq · (sq + 1) ÷ 2 pairs where there are as many keys as queries, else unknown,
+ * as it depends on which end is aligned bytes   q, k and v read once and o written once of complex
+ * numbers 8 instead of 2: four multiplications and four additions an operand with the same address
+ * throughout a batch (stride 0) is read once
  *
  * after «Matrix Multiplication Background», NVIDIA Deep Learning Performance documentation
  * (docs.nvidia.com/deeplearning/performance), which counts likewise, and cublasLtEpilogue_t in

@@ -54,7 +54,7 @@ static bool has_grid(const struct kp_shape_use *use, const struct kp_shape_row *
 static bool same_call(const struct kp_shape_use *a, const struct kp_shape_use *b)
 {
 	uint32_t dims = kp_shape_dims_of(KP_SHAPE_FROM_CALL);
-	bool same = true;
+	bool same = a->names == b->names;
 
 	for (enum kp_shape_dim dim = 0; same && dims >> dim; dim++)
 		same = !(dims >> dim & 1U) || kp_shape_dim(a, dim) == kp_shape_dim(b, dim);
@@ -127,7 +127,7 @@ static uint64_t less(uint64_t a, uint64_t b)
  * first appear. */
 static struct kp_shape_use take_called(const struct kp_builder *builder,
 				       const struct kp_build_called *called,
-				       struct kp_shape_use *launches, uint32_t detail)
+				       struct kp_shape_use *launches)
 {
 	const struct kp_process *process = kp_reader_process(builder->reader, called->process);
 	struct kp_shape_use use = *launches;
@@ -137,7 +137,6 @@ static struct kp_shape_use take_called(const struct kp_builder *builder,
 	launches->total_ns = less(launches->total_ns, called->total_ns);
 	launches->calls = launches->launches;
 	use.call = &process->library_calls[called->call];
-	use.detail = detail;
 	use.launches = called->launches;
 	use.graph_launches = called->graph_launches;
 	use.calls = called->calls;
@@ -146,23 +145,34 @@ static struct kp_shape_use take_called(const struct kp_builder *builder,
 	return use;
 }
 
-/* A number for the text that says what a call does, the same in all processes; 0: none. */
-static enum kp_status number_detail(const struct kp_builder *builder,
-				    const struct kp_build_called *called, struct kp_intern *details,
-				    uint32_t *out)
+/* A text of a call, and a number for it, the same in all processes; 0: none. `string`: + 1. */
+static enum kp_status number_text(const struct kp_process *process, uint64_t string,
+				  struct kp_intern *texts, uint32_t *out, struct kp_text *text)
 {
-	const struct kp_process *process = kp_reader_process(builder->reader, called->process);
-	uint64_t detail = process->library_calls[called->call].detail;
 	enum kp_status status;
-	struct kp_text text;
 
 	*out = 0;
-	if (detail == 0 || detail > UINT32_MAX)
+	*text = (struct kp_text){"", 0};
+	if (string == 0 || string > UINT32_MAX)
 		return KP_OK;
-	text = kp_process_string(process, (uint32_t)(detail - 1));
-	status = kp_intern_put(details, text.bytes, text.length, out, NULL);
+	*text = kp_process_string(process, (uint32_t)(string - 1));
+	status = kp_intern_put(texts, text->bytes, text->length, out, NULL);
 	*out += 1;
 	return status;
+}
+
+/* What a call does, in words, and what its sizes are called. */
+static enum kp_status number_texts(const struct kp_builder *builder, struct kp_intern *texts,
+				   struct kp_shape_use *use)
+{
+	const struct kp_process *process = kp_reader_process(builder->reader, use->process);
+	struct kp_text detail;
+	enum kp_status status =
+		number_text(process, use->call->detail, texts, &use->detail, &detail);
+
+	return status == KP_OK
+		       ? number_text(process, use->call->names, texts, &use->names, &use->sizes)
+		       : status;
 }
 
 /* Uses of all configurations, by process and number, and of all calls behind them. */
@@ -171,9 +181,8 @@ static enum kp_status put_uses(const struct kp_builder *builder, const size_t *o
 {
 	size_t processes = kp_reader_process_count(builder->reader), called_count;
 	const struct kp_build_called *called = kp_build_calls_all(builder, &called_count);
-	struct kp_intern details = {0};
+	struct kp_intern texts = {0};
 	enum kp_status status = KP_OK;
-	uint32_t detail;
 
 	for (size_t p = 0; p < processes; p++) {
 		const struct kp_process *process = kp_reader_process(builder->reader, p);
@@ -187,10 +196,10 @@ static enum kp_status put_uses(const struct kp_builder *builder, const size_t *o
 		struct kp_shape_use *launches =
 			&uses[offsets[called[i].process] + called[i].config];
 
-		status = number_detail(builder, &called[i], &details, &detail);
-		uses[(*count)++] = take_called(builder, &called[i], launches, detail);
+		uses[*count] = take_called(builder, &called[i], launches);
+		status = number_texts(builder, &texts, &uses[(*count)++]);
 	}
-	kp_intern_fini(&details);
+	kp_intern_fini(&texts);
 	return status;
 }
 

@@ -23,6 +23,27 @@ const char *kp_shape_dim_name(enum kp_shape_dim dim)
 	return names[dim];
 }
 
+const char *kp_stability_dim_name(const struct kp_stability *stability, enum kp_shape_dim dim)
+{
+	const char *name = dim >= KP_SHAPE_SIZE_1 ? stability->sizes[dim - KP_SHAPE_SIZE_1] : NULL;
+
+	return name ? name : kp_shape_dim_name(dim);
+}
+
+struct kp_text kp_shape_size_name(struct kp_text names, unsigned size)
+{
+	size_t begin = 0, end;
+
+	for (;; begin = end + 1, size--) {
+		for (end = begin; end < names.length && names.bytes[end] != ','; end++)
+			;
+		if (size == 0)
+			return (struct kp_text){names.bytes + begin, end - begin};
+		if (end == names.length)
+			return (struct kp_text){"", 0};
+	}
+}
+
 const char *kp_shapes_verdict_name(enum kp_shapes_verdict verdict)
 {
 	static const char *const names[] = {
@@ -36,7 +57,10 @@ const char *kp_shapes_verdict_name(enum kp_shapes_verdict verdict)
 
 enum kp_shape_source kp_shape_source(const struct kp_shape_use *use)
 {
-	return use->call ? KP_SHAPE_FROM_CALL : KP_SHAPE_FROM_LAUNCH;
+	if (!use->call)
+		return KP_SHAPE_FROM_LAUNCH;
+	return use->call->from == KP_LIBRARY_FROM_PARAMETERS ? KP_SHAPE_FROM_PARAMETERS
+							     : KP_SHAPE_FROM_CALL;
 }
 
 uint32_t kp_shape_dims_of(enum kp_shape_source source)
@@ -46,8 +70,8 @@ uint32_t kp_shape_dims_of(enum kp_shape_source source)
 	(KP_SHAPE_FROM_##of == KP_SHAPE_FROM_LAUNCH) << KP_SHAPE_##NAME |
 #define IS_CALL(NAME, of, name, ordered)                                                           \
 	(KP_SHAPE_FROM_##of == KP_SHAPE_FROM_CALL) << KP_SHAPE_##NAME |
-		KP_SHAPE_DIMS(IS_LAUNCH) 0U,
-		KP_SHAPE_DIMS(IS_CALL) 0U,
+		KP_SHAPE_DIMS(IS_LAUNCH) 0U, KP_SHAPE_DIMS(IS_CALL) 0U,
+		KP_SHAPE_DIMS(IS_CALL) 0U, /* KP_SHAPE_FROM_PARAMETERS */
 #undef IS_LAUNCH
 #undef IS_CALL
 	};
@@ -110,9 +134,10 @@ static uint64_t call_dim(const struct kp_shape_use *use, enum kp_shape_dim dim)
 	case KP_SHAPE_EPILOGUE:
 		return call->epilogue;
 	case KP_SHAPE_OPERATION:
-		return call->kind ^ call->groups << 8 ^ (uint64_t)use->detail << 32;
+		return packed(call->kind ^ call->causal << 8, call->groups, 0, 0) ^
+		       (uint64_t)use->detail << 32;
 	default:
-		return 0;
+		return dim >= KP_SHAPE_SIZE_1 ? kp_library_sizes(call)[dim - KP_SHAPE_SIZE_1] : 0;
 	}
 }
 

@@ -36,14 +36,14 @@ static unsigned count_bits(uint32_t bits)
 }
 
 /* "grid.x, grid.y and n" */
-static void say_dims(struct sentence *sentence, uint32_t dims)
+static void say_dims(struct sentence *sentence, const struct kp_stability *stability, uint32_t dims)
 {
 	unsigned left = count_bits(dims);
 
 	for (enum kp_shape_dim dim = 0; dim < KP_SHAPE_DIM_COUNT; dim++) {
 		if (!(dims >> dim & 1U))
 			continue;
-		say(sentence, "%s%s", kp_shape_dim_name(dim),
+		say(sentence, "%s%s", kp_stability_dim_name(stability, dim),
 		    --left > 1  ? ", "
 		    : left == 1 ? " and "
 				: "");
@@ -56,14 +56,14 @@ static void say_varying(struct sentence *sentence, const struct kp_stability *st
 
 	if (stability->grows) {
 		say(sentence, "; ");
-		say_dims(sentence, stability->grows);
+		say_dims(sentence, stability, stability->grows);
 		say(sentence, " %s with position, and count%s once",
 		    count_bits(stability->grows) == 1 ? "grows" : "grow",
 		    count_bits(stability->grows) == 1 ? "s" : "");
 	}
 	if (others) {
 		say(sentence, "; ");
-		say_dims(sentence, others);
+		say_dims(sentence, stability, others);
 		say(sentence, count_bits(others) == 1 ? " varies" : " vary");
 	}
 }
@@ -71,11 +71,13 @@ static void say_varying(struct sentence *sentence, const struct kp_stability *st
 static void say_single(struct sentence *sentence, const struct kp_stability *stability,
 		       uint64_t launches)
 {
-	const char *what = stability->called_pct >= 50 ? "library call's shape" : "grid and block";
+	const char *what = stability->called_pct >= 50       ? "library call's shape"
+			   : stability->parameters_pct >= 50 ? "set of sizes by its parameters"
+							     : "grid and block";
 
 	if (stability->grows) {
 		say(sentence, "%" PRIu64 " shapes, but ", stability->count);
-		say_dims(sentence, stability->grows);
+		say_dims(sentence, stability, stability->grows);
 		say(sentence, " %s with position: one version takes the length at run time",
 		    count_bits(stability->grows) == 1 ? "grows" : "grow");
 	} else if (stability->count == 1) {

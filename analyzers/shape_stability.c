@@ -26,6 +26,9 @@ struct work {
 	double total_ns;
 	struct kp_growth_value *values;
 	uint64_t *scratch;
+	/* By size by name: whose it is, and how much time differs in it. */
+	struct kp_text size_names[KP_LIBRARY_SIZES];
+	double size_ns[KP_LIBRARY_SIZES];
 };
 
 static int order_of(uint64_t a, uint64_t b)
@@ -33,12 +36,16 @@ static int order_of(uint64_t a, uint64_t b)
 	return (a > b) - (a < b);
 }
 
-/* Shapes of launches belong to a kernel, those of calls to all. */
+/* Shapes of launches, and of parameters, belong to a kernel; those of calls to all that have sizes
+ * of the same names. */
 static int compare_family(const struct kp_shape_use *a, const struct kp_shape_use *b)
 {
-	int order = order_of(kp_shape_source(a), kp_shape_source(b));
+	enum kp_shape_source source = kp_shape_source(a);
+	int order = order_of(source, kp_shape_source(b));
 
-	return order || a->call ? order : order_of(a->row, b->row);
+	if (!order)
+		order = order_of(a->names, b->names);
+	return order || source == KP_SHAPE_FROM_CALL ? order : order_of(a->row, b->row);
 }
 
 /* By all dimensions of a launch, the fast way: hostile traces have millions of grids. */
@@ -117,8 +124,20 @@ static void merge(struct work *work)
 	work->count = kept;
 }
 
+/* Of families with a size in one place, that names it of which more time differs. */
+static void note_size(struct work *work, unsigned size, struct kp_text names, double varying_ns)
+{
+	struct kp_text name = kp_shape_size_name(names, size);
+
+	if (!name.length || (work->size_names[size].length && varying_ns <= work->size_ns[size]))
+		return;
+	work->size_names[size] = name;
+	work->size_ns[size] = varying_ns;
+}
+
 /* The time of shapes of a family that differ from its top shape, by dimension. */
-static void add_varying(const struct item *family, size_t count, double *varying_ns)
+static void add_varying(struct work *work, const struct item *family, size_t count,
+			double *varying_ns)
 {
 	const struct item *top = family;
 	uint32_t dims = kp_shape_dims_of(kp_shape_source(&family->use));
@@ -127,15 +146,19 @@ static void add_varying(const struct item *family, size_t count, double *varying
 		top = compare_time(&family[i], top) < 0 ? &family[i] : top;
 	for (enum kp_shape_dim dim = 0; dims >> dim; dim++) {
 		uint64_t usual = kp_shape_dim(&top->use, dim);
+		double own_ns = 0;
 
 		for (size_t i = 0; i < count && (dims >> dim & 1U); i++)
 			if (kp_shape_dim(&family[i].use, dim) != usual)
-				varying_ns[dim] += (double)family[i].use.total_ns;
+				own_ns += (double)family[i].use.total_ns;
+		varying_ns[dim] += own_ns;
+		if (dim >= KP_SHAPE_SIZE_1)
+			note_size(work, dim - KP_SHAPE_SIZE_1, top->use.sizes, own_ns);
 	}
 }
 
 /* The items are sorted by shape. */
-static uint32_t find_varying(const struct work *work)
+static uint32_t find_varying(struct work *work)
 {
 	double varying_ns[KP_SHAPE_DIM_COUNT] = {0};
 	uint32_t varies = 0;
@@ -146,7 +169,7 @@ static uint32_t find_varying(const struct work *work)
 		for (end = i + 1;
 		     end < work->count && compare_family(first, &work->items[end].use) == 0; end++)
 			;
-		add_varying(&work->items[i], end - i, varying_ns);
+		add_varying(work, &work->items[i], end - i, varying_ns);
 	}
 	for (enum kp_shape_dim dim = 0; dim < KP_SHAPE_DIM_COUNT; dim++)
 		if (varying_ns[dim] * 100 > KP_SHAPES_VARIES_PCT * work->total_ns)
@@ -210,6 +233,26 @@ static uint32_t find_growth(const struct work *work, uint32_t varies)
 	return grows;
 }
 
+static double percent(double part, double whole)
+{
+	return whole > 0 ? 100 * part / whole : 0;
+}
+
+static enum kp_status put_names(const struct work *work, struct kp_arena *arena,
+				struct kp_stability *out)
+{
+	for (unsigned i = 0; i < KP_LIBRARY_SIZES; i++) {
+		const struct kp_text *name = &work->size_names[i];
+
+		if (!name->length)
+			continue;
+		out->sizes[i] = kp_arena_copy(arena, name->bytes, name->length);
+		if (!out->sizes[i])
+			return KP_NO_MEMORY;
+	}
+	return KP_OK;
+}
+
 static enum kp_status put_list(const struct work *work, struct kp_arena *arena,
 			       struct kp_stability *out)
 {
@@ -223,8 +266,7 @@ static enum kp_status put_list(const struct work *work, struct kp_arena *arena,
 		const struct kp_shape_use *use = &work->items[i].use;
 
 		shape->use = *use;
-		shape->share_pct =
-			work->total_ns > 0 ? 100 * (double)use->total_ns / work->total_ns : 0;
+		shape->share_pct = percent((double)use->total_ns, work->total_ns);
 		shape->work = use->call ? kp_call_work(use->call) : (struct kp_work){NAN, NAN};
 		shape->bytes_per_call =
 			use->bytes_source && use->calls ? use->bytes / (double)use->calls : NAN;
@@ -251,9 +293,10 @@ static enum kp_status count_kernels(const struct work *work, size_t count, uint6
 		return KP_NO_MEMORY;
 	for (size_t i = 0; i < count; i++) {
 		const struct kp_shape_use *use = &work->items[i].use;
+		bool called = kp_shape_source(use) == KP_SHAPE_FROM_CALL;
 
-		*kernels += use->call || !seen[use->row];
-		seen[use->row] |= !use->call;
+		*kernels += called || !seen[use->row];
+		seen[use->row] |= !called;
 	}
 	free(seen);
 	return KP_OK;
@@ -296,7 +339,9 @@ static enum kp_shapes_verdict judge(const struct kp_stability *stability, uint64
 static enum kp_status summarise(struct work *work, struct kp_arena *arena, struct kp_stability *out)
 {
 	uint64_t launches = 0, launched = 0, graph_launches = 0;
-	double called_ns = 0;
+	double source_ns[] = {[KP_SHAPE_FROM_LAUNCH] = 0,
+			      [KP_SHAPE_FROM_CALL] = 0,
+			      [KP_SHAPE_FROM_PARAMETERS] = 0};
 	enum kp_status status;
 
 	for (size_t i = 0; i < work->count; i++) {
@@ -304,23 +349,26 @@ static enum kp_status summarise(struct work *work, struct kp_arena *arena, struc
 
 		launches = add(launches, use->launches);
 		work->total_ns += (double)use->total_ns;
-		called_ns += use->call ? (double)use->total_ns : 0;
+		source_ns[kp_shape_source(use)] += (double)use->total_ns;
 		launched += use->call ? 0 : use->launches;
 		graph_launches += use->call ? 0 : use->graph_launches;
 	}
 	merge(work);
 	out->count = work->count;
-	out->called_pct = work->total_ns > 0 ? 100 * called_ns / work->total_ns : 0;
+	out->called_pct = percent(source_ns[KP_SHAPE_FROM_CALL], work->total_ns);
+	out->parameters_pct = percent(source_ns[KP_SHAPE_FROM_PARAMETERS], work->total_ns);
 	out->varies = find_varying(work);
 	out->grows = find_growth(work, out->varies);
 	qsort(work->items, work->count, sizeof(*work->items), compare_time);
 	status = put_list(work, arena, out);
 	if (status == KP_OK)
+		status = put_names(work, arena, out);
+	if (status == KP_OK)
 		status = count_versions(work, out);
 	if (status != KP_OK)
 		return status;
 	out->verdict = judge(out, launches);
-	out->hidden = out->called_pct < 50 && !out->grows &&
+	out->hidden = out->called_pct + out->parameters_pct < 50 && !out->grows &&
 		      (2 * graph_launches > launched ||
 		       (out->count == 1 && work->input->spread > KP_SHAPES_SPREAD));
 	out->reason = kp_shapes_reason(out, launches, work->input->spread, arena);

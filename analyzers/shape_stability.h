@@ -31,7 +31,6 @@ uint64_t kp_shape_dim(const struct kp_shape_use *use, enum kp_shape_dim dim);
 /* Dimensions of a source, and those that have an order, as bits. */
 uint32_t kp_shape_dims_of(enum kp_shape_source source);
 uint32_t kp_shape_dims_ordered(void);
-enum kp_shape_source kp_shape_source(const struct kp_shape_use *use);
 
 /* shape_reason.c: one sentence on it, in the arena; NULL without memory. */
 const char *kp_shapes_reason(const struct kp_stability *stability, uint64_t launches, double spread,

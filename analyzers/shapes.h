@@ -2,9 +2,10 @@
  * Is the shape fixed enough to specialise? Shapes of kernels and operators, and how stable they
  * are.
  *
- * A shape is what a launch was asked to work on, as far as that is known: of a library call (matrix
- * product) m, n, k, batch, types, transpositions and epilogue; else grid, block and shared memory.
- * A grid says how the work was cut, not what it was: m, n, k are not known from it.
+ * A shape is what a launch was asked to work on, as far as that is known: of a library call m, n,
+ * k, batch, types, transpositions and epilogue (matrix product), or sizes by name (convolution,
+ * attention); of a kernel whose parameters are known by rule, sizes by name; else grid, block and
+ * shared memory. A grid says how the work was cut, not what it was: m, n, k are not known from it.
  *
  * Growth. In generation a length grows with every step, and with it the grid: many shapes, but one
  * kernel that takes the length at run time serves them all. A dimension `grows with position` where
@@ -46,7 +47,10 @@
 #define KP_SHAPES_LISTED 16
 
 /* X(NAME, name) */
-#define KP_SHAPE_SOURCES(X) X(LAUNCH, "launch") X(CALL, "library call")
+#define KP_SHAPE_SOURCES(X)                                                                        \
+	X(LAUNCH, "launch")                                                                        \
+	X(CALL, "library call")                                                                    \
+	X(PARAMETERS, "kernel parameters")
 
 enum kp_shape_source {
 #define KP_SHAPE_SOURCE_ROW(NAME, name) KP_SHAPE_FROM_##NAME,
@@ -54,7 +58,8 @@ enum kp_shape_source {
 #undef KP_SHAPE_SOURCE_ROW
 };
 
-/* X(NAME, source, name, ordered): dimensions; only those with an order can grow. */
+/* X(NAME, source, name, ordered): dimensions; only those with an order can grow. Kernel parameters
+ * have those of calls; sizes by name have no other name until it is known of which call. */
 #define KP_SHAPE_DIMS(X)                                                                           \
 	X(GRID_X, LAUNCH, "grid.x", 1)                                                             \
 	X(GRID_Y, LAUNCH, "grid.y", 1)                                                             \
@@ -72,7 +77,19 @@ enum kp_shape_source {
 	X(OUTPUT_TYPES, CALL, "output types", 0)                                                   \
 	X(LAYOUT, CALL, "layout", 0)                                                               \
 	X(EPILOGUE, CALL, "epilogue", 0)                                                           \
-	X(OPERATION, CALL, "operation", 0)
+	X(OPERATION, CALL, "operation", 0)                                                         \
+	X(SIZE_1, CALL, "size 1", 1)                                                               \
+	X(SIZE_2, CALL, "size 2", 1)                                                               \
+	X(SIZE_3, CALL, "size 3", 1)                                                               \
+	X(SIZE_4, CALL, "size 4", 1)                                                               \
+	X(SIZE_5, CALL, "size 5", 1)                                                               \
+	X(SIZE_6, CALL, "size 6", 1)                                                               \
+	X(SIZE_7, CALL, "size 7", 1)                                                               \
+	X(SIZE_8, CALL, "size 8", 1)                                                               \
+	X(SIZE_9, CALL, "size 9", 1)                                                               \
+	X(SIZE_10, CALL, "size 10", 1)                                                             \
+	X(SIZE_11, CALL, "size 11", 1)                                                             \
+	X(SIZE_12, CALL, "size 12", 1)
 
 enum kp_shape_dim {
 #define KP_SHAPE_DIM_ROW(NAME, source, name, ordered) KP_SHAPE_##NAME,
@@ -101,6 +118,8 @@ struct kp_shape_use {
 	const struct kp_launch_config *config; /* its grid, block and shared memory */
 	const struct kp_library_call *call;    /* NULL: the shape is the launch's */
 	uint32_t detail;         /* number of the text of call->detail, over all processes */
+	uint32_t names;          /* likewise of call->names */
+	struct kp_text sizes;    /* that text: «b,h,…»; empty: there is none */
 	uint64_t launches;       /* timed or not */
 	uint64_t graph_launches; /* of them */
 	uint64_t calls;          /* library calls that they began; else launches */
@@ -124,12 +143,15 @@ struct kp_shape {
 /* What a kernel's or an operator's shapes are like. */
 struct kp_stability {
 	enum kp_shapes_verdict verdict;
-	const char *reason;            /* one sentence */
-	uint64_t count;                /* shapes, exact */
-	uint64_t versions;             /* 0: nothing was timed */
-	uint64_t kernels;              /* that the versions belong to; a library call's: one each */
-	double top_pct, top_five_pct;  /* of its time in the top shape, and in the top five */
-	double called_pct;             /* of its time in shapes of library calls */
+	const char *reason;           /* one sentence */
+	uint64_t count;               /* shapes, exact */
+	uint64_t versions;            /* 0: nothing was timed */
+	uint64_t kernels;             /* that the versions belong to; a library call's: one each */
+	double top_pct, top_five_pct; /* of its time in the top shape, and in the top five */
+	double called_pct;            /* of its time in shapes of library calls */
+	double parameters_pct;        /* likewise of kernels' parameters */
+	/* Of sizes by name: that of the shapes that vary most in it; NULL: none has such a size. */
+	const char *sizes[KP_LIBRARY_SIZES];
 	uint32_t varies, grows;        /* bits 1 << enum kp_shape_dim */
 	bool hidden;                   /* what varies as a parameter may not be seen */
 	const struct kp_shape *shapes; /* by time, KP_SHAPES_LISTED at most */
@@ -138,6 +160,11 @@ struct kp_stability {
 
 const char *kp_shape_source_name(enum kp_shape_source source);
 const char *kp_shape_dim_name(enum kp_shape_dim dim);
+/* With the name of a size by name, as far as it is known. */
+const char *kp_stability_dim_name(const struct kp_stability *stability, enum kp_shape_dim dim);
+/* The name of a size in «b,h,…»; empty: it has none. `size`: 0, 1, … */
+struct kp_text kp_shape_size_name(struct kp_text names, unsigned size);
+enum kp_shape_source kp_shape_source(const struct kp_shape_use *use);
 const char *kp_shapes_verdict_name(enum kp_shapes_verdict verdict);
 
 #endif

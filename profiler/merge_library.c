@@ -30,6 +30,8 @@ static enum kp_status move_call(const struct kp_process *process, struct kp_writ
 		status = move_string(process, writer, &call.entry, 0);
 	if (status == KP_OK)
 		status = move_string(process, writer, &call.detail, 1);
+	if (status == KP_OK)
+		status = move_string(process, writer, &call.names, 1);
 	return status == KP_OK ? kp_writer_library_call(writer, &call, out) : status;
 }
 

@@ -135,12 +135,12 @@ static void print_calls(FILE *file, const struct kp_report *report, const struct
 
 	if (!report->library_any)
 		return;
-	snprintf(text, sizeof text,
-		 "Library calls: %s of %s launches in them are tied to their kernels, and %s "
-		 "kernels of graphs; FLOPs and bytes of calls are modelled from their sizes.",
-		 kp_human_count(library->launches_tied).text,
-		 kp_human_count(library->launches).text,
-		 kp_human_count(library->graph_launches).text);
+	snprintf(
+		text, sizeof text,
+		"Library calls and parameters: %s of %s launches whose sizes are known are tied to "
+		"their kernels, and %s kernels of graphs; FLOPs and bytes are modelled from sizes.",
+		kp_human_count(library->launches_tied).text, kp_human_count(library->launches).text,
+		kp_human_count(library->graph_launches).text);
 	kp_text_wrap(file, text, 0, 0, view->width);
 }
 
@@ -171,7 +171,8 @@ void kp_print_shapes(FILE *file, const struct kp_report *report, const struct kp
 	kp_text_wrap(
 		file,
 		"Share and time are of the operator or kernel above; then launches, and the "
-		"shape. A grid is how the work was cut: sizes are known of library calls only.",
+		"shape. A grid is how the work was cut: sizes are known of library calls, and of "
+		"kernels whose parameters are known.",
 		0, 0, view->width);
 	print_calls(file, report, view);
 }

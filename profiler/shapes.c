@@ -44,6 +44,50 @@ static const char *transpose_letter(uint64_t transpose)
 	return transpose < sizeof letters / sizeof *letters ? letters[transpose] : "?";
 }
 
+static void put_text(struct line *line, struct kp_text text)
+{
+	char visible[96];
+
+	kp_text_visible(visible, sizeof visible, text.bytes, text.length);
+	put(line, "%s", visible);
+}
+
+/* "convolution n 2 c 32, bf16 to bf16, padding 1x1" */
+static void describe_sizes(struct line *line, const struct kp_shape *shape)
+{
+	const struct kp_library_call *call = shape->use.call;
+	const char *a = type_name(call->a_type);
+	const char *d = type_name(call->d_type ? call->d_type : call->c_type);
+	const char *kind = call->kind == KP_LIBRARY_CONVOLUTION ? "convolution"
+			   : call->kind == KP_LIBRARY_ATTENTION ? "attention"
+								: "";
+	struct kp_text name;
+
+	put(line, "%s", kind);
+	if (!*kind && shape->detail.length)
+		put_text(line, shape->detail);
+	else if (!*kind)
+		put(line, "library call");
+	for (unsigned i = 0; i < KP_LIBRARY_SIZES; i++) {
+		name = kp_shape_size_name(shape->use.sizes, i);
+		if (!name.length)
+			break;
+		put(line, " ");
+		put_text(line, name);
+		put(line, " %" PRIu64, kp_library_sizes(call)[i]);
+	}
+	if (call->causal)
+		put(line, ", causal");
+	if (call->groups > 1)
+		put(line, ", groups %" PRIu64, call->groups);
+	if (a)
+		put(line, d && d != a ? ", %s to %s" : ", %s", a, d);
+	if (*kind && shape->detail.length) {
+		put(line, ", ");
+		put_text(line, shape->detail);
+	}
+}
+
 static void describe_call(struct line *line, const struct kp_shape *shape)
 {
 	const struct kp_library_call *call = shape->use.call;
@@ -52,10 +96,7 @@ static void describe_call(struct line *line, const struct kp_shape *shape)
 	const char *d = type_name(call->d_type ? call->d_type : call->c_type);
 
 	if (call->kind != KP_LIBRARY_GEMM && call->kind != KP_LIBRARY_GEMV) {
-		char detail[96];
-
-		kp_text_visible(detail, sizeof detail, shape->detail.bytes, shape->detail.length);
-		put(line, "%s", shape->detail.length ? detail : "library call");
+		describe_sizes(line, shape);
 		return;
 	}
 	put(line, "m %" PRIu64 " n %" PRIu64, call->m, call->n);
@@ -112,12 +153,33 @@ static void emit_size(struct kp_emit *emit, const char *key, uint64_t size)
 		kp_emit_null(emit, key);
 }
 
+/* Sizes by name, each with what it counts: a list, for names may be anything. */
+static void emit_sizes(struct kp_emit *emit, const struct kp_shape *shape)
+{
+	struct kp_text name;
+
+	kp_emit_list_begin(emit, "sizes");
+	for (unsigned i = 0; i < KP_LIBRARY_SIZES; i++) {
+		name = kp_shape_size_name(shape->use.sizes, i);
+		if (!name.length)
+			break;
+		kp_emit_map_begin(emit, NULL);
+		kp_emit_text(emit, "name", name);
+		kp_emit_count(emit, "value", kp_library_sizes(shape->use.call)[i]);
+		kp_emit_map_end(emit);
+	}
+	kp_emit_list_end(emit);
+	kp_emit_bool(emit, "causal", shape->use.call->causal == 1);
+}
+
 static void emit_call(struct kp_emit *emit, const struct kp_shape *shape)
 {
 	const struct kp_library_call *call = shape->use.call;
 	static const char *const kinds[] = {[KP_LIBRARY_OTHER] = "other",
 					    [KP_LIBRARY_GEMM] = "gemm",
-					    [KP_LIBRARY_GEMV] = "gemv"};
+					    [KP_LIBRARY_GEMV] = "gemv",
+					    [KP_LIBRARY_CONVOLUTION] = "convolution",
+					    [KP_LIBRARY_ATTENTION] = "attention"};
 	const uint64_t types[] = {call->a_type, call->b_type, call->c_type, call->d_type};
 	static const char *const type_keys[] = {"a_type", "b_type", "c_type", "d_type"};
 
@@ -127,6 +189,7 @@ static void emit_call(struct kp_emit *emit, const struct kp_shape *shape)
 		kp_emit_text(emit, "detail", shape->detail);
 	else
 		kp_emit_null(emit, "detail");
+	emit_sizes(emit, shape);
 	emit_size(emit, "m", call->m);
 	emit_size(emit, "n", call->n);
 	emit_size(emit, "k", call->k);
@@ -159,9 +222,7 @@ static void emit_shape(struct kp_emit *emit, const struct kp_report *report,
 		       const struct kp_shape *shape)
 {
 	kp_emit_map_begin(emit, NULL);
-	kp_emit_string(
-		emit, "source",
-		kp_shape_source_name(shape->use.call ? KP_SHAPE_FROM_CALL : KP_SHAPE_FROM_LAUNCH));
+	kp_emit_string(emit, "source", kp_shape_source_name(kp_shape_source(&shape->use)));
 	kp_emit_string(emit, "kernel", report->kernels[shape->kernel].shortened);
 	kp_emit_count(emit, "launches", shape->use.launches);
 	kp_emit_count(emit, "graph_launches", shape->use.graph_launches);
@@ -176,12 +237,13 @@ static void emit_shape(struct kp_emit *emit, const struct kp_report *report,
 	kp_emit_map_end(emit);
 }
 
-static void emit_dims(struct kp_emit *emit, const char *key, uint32_t dims)
+static void emit_dims(struct kp_emit *emit, const char *key, const struct kp_stability *stability,
+		      uint32_t dims)
 {
 	kp_emit_list_begin(emit, key);
 	for (enum kp_shape_dim dim = 0; dim < KP_SHAPE_DIM_COUNT; dim++)
 		if (dims >> dim & 1U)
-			kp_emit_string(emit, NULL, kp_shape_dim_name(dim));
+			kp_emit_string(emit, NULL, kp_stability_dim_name(stability, dim));
 	kp_emit_list_end(emit);
 }
 
@@ -198,8 +260,9 @@ void kp_shapes_emit(struct kp_emit *emit, const struct kp_report *report,
 	kp_emit_number(emit, "top_shape_pct", timed ? stability->top_pct : NAN, 4);
 	kp_emit_number(emit, "top_five_shapes_pct", timed ? stability->top_five_pct : NAN, 4);
 	kp_emit_number(emit, "library_calls_pct", timed ? stability->called_pct : NAN, 4);
-	emit_dims(emit, "varies", stability->varies);
-	emit_dims(emit, "grows_with_position", stability->grows);
+	kp_emit_number(emit, "kernel_parameters_pct", timed ? stability->parameters_pct : NAN, 4);
+	emit_dims(emit, "varies", stability, stability->varies);
+	emit_dims(emit, "grows_with_position", stability, stability->grows);
 	kp_emit_bool(emit, "parameters_may_vary", stability->hidden);
 	if (report) {
 		kp_emit_list_begin(emit, "shapes");
@@ -247,8 +310,7 @@ static enum kp_status csv_shape(FILE *file, const struct kp_report *report, cons
 	if (status == KP_OK)
 		status = kp_fields_csv_text(file, report->kernels[shape->kernel].shortened);
 	kp_shapes_describe(described, sizeof described, shape);
-	fprintf(file, ",%s,",
-		kp_shape_source_name(shape->use.call ? KP_SHAPE_FROM_CALL : KP_SHAPE_FROM_LAUNCH));
+	fprintf(file, ",%s,", kp_shape_source_name(kp_shape_source(&shape->use)));
 	if (status == KP_OK)
 		status = kp_fields_csv_text(file, described);
 	fprintf(file, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, shape->use.launches,
