@@ -9,10 +9,12 @@
 
 #include "inject/ab.h"
 #include "inject/buffers.h"
+#include "inject/dnn_descriptors.h"
 #include "inject/hooks_number.h"
 #include "inject/host_streams.h"
 #include "inject/library_graphs.h"
 #include "inject/library_table.h"
+#include "inject/library_texts.h"
 #include "inject/state.h"
 #include "inject/words.h"
 
@@ -110,6 +112,8 @@ void kp_library_forget(void)
 	memset(&own.streams, 0, sizeof(own.streams));
 	kp_library_table_forget();
 	kp_library_graphs_forget();
+	kp_library_texts_forget();
+	kp_dnn_forget();
 }
 
 /* ---- calls ---- */

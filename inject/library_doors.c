@@ -17,14 +17,20 @@ static const char *const names[KP_LIBRARY_ENTRY_COUNT] = {
 #define T(family, name, integer, type) #name,
 #include "inject/library_entries.def"
 	"cublasLtMatmul",
+#define D(name) #name,
+	KP_LIBRARY_CUDNN(D)
+#undef D
 };
 
 _Atomic(void *) kp_library_real[KP_LIBRARY_ENTRY_COUNT];
 
+#define CUDNN_FIRST (KP_LIBRARY_cublasLtMatmul + 1)
+
 /* X(NAME, beginning of the file's name, first entry, the one behind the last) */
 #define LIBRARIES(X)                                                                               \
 	X(CUBLAS, "libcublas.so", 0, KP_LIBRARY_cublasLtMatmul)                                    \
-	X(LT, "libcublasLt.so", KP_LIBRARY_cublasLtMatmul, KP_LIBRARY_ENTRY_COUNT)
+	X(LT, "libcublasLt.so", KP_LIBRARY_cublasLtMatmul, CUDNN_FIRST)                            \
+	X(CUDNN, "libcudnn.so", CUDNN_FIRST, KP_LIBRARY_ENTRY_COUNT)
 
 enum library {
 #define ENUM(name, file, first, end) name,
@@ -56,13 +62,17 @@ const char *kp_library_doors_entry(uint64_t entry)
 
 const char *kp_library_doors_library(uint64_t entry)
 {
-	return entry < KP_LIBRARY_cublasLtMatmul ? "cuBLAS" : "cuBLASLt";
+	return entry < KP_LIBRARY_cublasLtMatmul ? "cuBLAS"
+	       : entry < CUDNN_FIRST             ? "cuBLASLt"
+						 : "cuDNN";
 }
 
 static void *wrapper_of(size_t entry)
 {
 	bool ruled = kp_ab_asked();
 
+	if (entry >= CUDNN_FIRST)
+		return kp_library_cudnn_wrappers[entry - CUDNN_FIRST];
 	if (entry == KP_LIBRARY_cublasLtMatmul)
 		return ruled ? kp_library_lt_ruled_wrapper : kp_library_lt_wrapper;
 	return ruled && kp_library_ruled_wrappers[entry] ? kp_library_ruled_wrappers[entry]
@@ -72,13 +82,14 @@ static void *wrapper_of(size_t entry)
 /* The number of a function; KP_LIBRARY_ENTRY_COUNT if the name is none. */
 static size_t find_name(const char *name)
 {
-	size_t entry = 0;
+	bool cudnn = kp_word_begins(name, "cudnnBackend");
+	size_t entry = cudnn ? CUDNN_FIRST : 0, end = cudnn ? KP_LIBRARY_ENTRY_COUNT : CUDNN_FIRST;
 
-	if (!kp_word_begins(name, "cublas"))
+	if (!cudnn && !kp_word_begins(name, "cublas"))
 		return KP_LIBRARY_ENTRY_COUNT;
-	while (entry < KP_LIBRARY_ENTRY_COUNT && !kp_word_equal(names[entry] + 6, name + 6))
+	while (entry < end && !kp_word_equal(names[entry] + 6, name + 6))
 		entry++;
-	return entry;
+	return entry < end ? entry : KP_LIBRARY_ENTRY_COUNT;
 }
 
 bool kp_library_doors_name(const char *name)
@@ -208,7 +219,7 @@ static void rewrite_module(const struct dl_phdr_info *info)
 
 	if (!kp_word_begins(file, "libcublas") && !kp_word_begins(file, "libcudnn") &&
 	    kp_module_is_program(info->dlpi_name) && kp_module_describe(info, &module))
-		kp_module_slots(&module, "cublas", rewrite_slot, NULL);
+		kp_module_slots(&module, "cu", rewrite_slot, NULL);
 }
 
 static void nothing(void)

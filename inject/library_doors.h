@@ -16,12 +16,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* D(name): cuDNN's backend API; only the last begins a call. */
+#define KP_LIBRARY_CUDNN(D)                                                                        \
+	D(cudnnBackendCreateDescriptor)                                                            \
+	D(cudnnBackendDestroyDescriptor)                                                           \
+	D(cudnnBackendSetAttribute)                                                                \
+	D(cudnnBackendGetAttribute)                                                                \
+	D(cudnnBackendExecute)
+
 enum kp_library_entry {
 #define E(family, name, integer) KP_LIBRARY_##name,
 #define T(family, name, integer, type) KP_LIBRARY_##name,
 #include "inject/library_entries.def"
 	KP_LIBRARY_cublasLtMatmul,
-	KP_LIBRARY_ENTRY_COUNT
+#define D(name) KP_LIBRARY_##name,
+	KP_LIBRARY_CUDNN(D)
+#undef D
+		KP_LIBRARY_ENTRY_COUNT
 };
 
 /* The libraries' own functions, NULL where there is none. */
@@ -29,6 +40,7 @@ extern _Atomic(void *) kp_library_real[KP_LIBRARY_ENTRY_COUNT];
 /* The wrapper of each function. */
 extern void *const kp_library_cublas_wrappers[KP_LIBRARY_cublasLtMatmul];
 extern void *const kp_library_lt_wrapper;
+extern void *const kp_library_cudnn_wrappers[];
 /* Those in their place where there are rules of replacement; NULL: none. */
 extern void *const kp_library_ruled_wrappers[KP_LIBRARY_cublasLtMatmul];
 extern void *const kp_library_lt_ruled_wrapper;

@@ -9,6 +9,7 @@
 
 #include "inject/library.h"
 #include "inject/library_doors.h"
+#include "inject/library_texts.h"
 
 #define PLACES (2U * KP_LIBRARY_CALLS_MOST) /* a power of two */
 /* So many places are looked at: where they are all others', the table is as good as full. */
@@ -99,13 +100,28 @@ static bool intern(struct kp_writer *writer, const char *text, uint64_t *number)
 	return true;
 }
 
-/* Gives library and function their strings. */
+/* A text by number + 1 becomes a string by number + 1. */
+static bool intern_text(struct kp_writer *writer, uint64_t *number)
+{
+	const char *text = kp_library_texts_get(*number);
+
+	if (!text)
+		*number = 0;
+	else if (intern(writer, text, number))
+		*number += 1;
+	else
+		return false;
+	return true;
+}
+
+/* Gives library, function and texts their strings. */
 static bool put(struct kp_writer *writer, struct kp_library_call call, uint32_t *number)
 {
 	uint64_t entry = call.entry;
 
 	return intern(writer, kp_library_doors_library(entry), &call.library) &&
 	       intern(writer, kp_library_doors_entry(entry), &call.entry) &&
+	       intern_text(writer, &call.detail) && intern_text(writer, &call.names) &&
 	       kp_writer_library_call(writer, &call, number) == KP_OK;
 }
 

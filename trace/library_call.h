@@ -117,6 +117,12 @@ static inline const uint64_t *kp_library_sizes(const struct kp_library_call *cal
 	return (const uint64_t *)call + offsetof(struct kp_library_call, size1) / 8;
 }
 
+/* The same, to be set. */
+static inline uint64_t *kp_library_sizes_to_set(struct kp_library_call *call)
+{
+	return (uint64_t *)call + offsetof(struct kp_library_call, size1) / 8;
+}
+
 /* How an element of a type is named and how many bits it has. */
 struct kp_data_type {
 	const char *name; /* as in «bf16» */

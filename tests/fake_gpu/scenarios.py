@@ -25,6 +25,7 @@ import ab
 import counters
 import endings
 import host_calls
+import dnn_calls
 import library_calls
 import processes
 import ranges
@@ -953,6 +954,7 @@ SCENARIOS = [
     *ranges.SCENARIOS,
     *storms.SCENARIOS,
     *watching.SCENARIOS,
+    *dnn_calls.SCENARIOS,
     *library_calls.SCENARIOS,
     *counters.SCENARIOS,
     *ab.SCENARIOS,

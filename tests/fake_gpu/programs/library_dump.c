@@ -40,6 +40,9 @@ static void print_call(const struct kp_process *process, const struct kp_library
 	printf(", \"library\": \"%s\", \"entry\": \"%s\"",
 	       kp_process_string(process, (uint32_t)call->library).bytes,
 	       kp_process_string(process, (uint32_t)call->entry).bytes);
+	printf(", \"detail\": \"%s\", \"names\": \"%s\"",
+	       call->detail ? kp_process_string(process, (uint32_t)call->detail - 1).bytes : "",
+	       call->names ? kp_process_string(process, (uint32_t)call->names - 1).bytes : "");
 #define MEMBER(name) printf(", \"of_" #name "\": %" PRIu64, call->name);
 	KP_LIBRARY_CALL_MEMBERS(MEMBER)
 }
