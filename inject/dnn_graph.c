@@ -11,6 +11,7 @@
 enum {
 	APPLY_X = 751,
 	APPLY_B = 752,
+	APPLY_Y = 753,
 	MULTIPLY_A = 1520,
 	MULTIPLY_B = 1521,
 	MULTIPLY_C = 1522,
@@ -212,6 +213,20 @@ static void say_others(struct words *words, const struct kp_dnn_operation *const
 			say(words, "%s%s", words->length ? " + " : "", words_of(operations[i]));
 }
 
+/* The type of what is written in the end: of `own`, or of what the operations behind it make of it.
+ */
+static uint32_t result_type(const struct kp_dnn_operation *const *operations, size_t count,
+			    const struct kp_dnn_tensor *own)
+{
+	for (size_t i = count; own->internal && i > 0; i--) {
+		const struct kp_dnn_tensor *y = tensor_of(operations[i - 1], APPLY_Y);
+
+		if (y && !y->internal)
+			return y->type;
+	}
+	return own->type;
+}
+
 static const struct kp_dnn_operation *find_type(const struct kp_dnn_operation *const *operations,
 						size_t count, uint32_t first, uint32_t last)
 {
@@ -275,7 +290,7 @@ static bool describe_convolution(const struct kp_dnn_operation *operation,
 	call->groups = extent(w, spatial) ? extent(x, spatial) / extent(w, spatial) : 0;
 	call->a_type = x->type;
 	call->b_type = w->type;
-	call->d_type = y->type;
+	call->d_type = result_type(operations, count, y);
 	say(&words, "%s, %s", kind->words, x->strides[1] == 1 ? "channels last" : "channels first");
 	say_extents(&words, "stride", how->strides, how->rank, 1);
 	say_extents(&words, "padding", how->before, how->rank, 0);
@@ -386,7 +401,7 @@ static bool describe_product(const struct kp_dnn_operation *operation,
 	call->row_major = 15;
 	call->a_type = a->type;
 	call->b_type = b->type;
-	call->c_type = call->d_type = c->type;
+	call->c_type = call->d_type = result_type(operations, count, c);
 	say_others(&words, operations, count, operation);
 	put_texts(call, words.text, "");
 	return true;

@@ -16,7 +16,7 @@ EXPECTED = {
     "type10_64_16_3_3_{n}_32_56_48_{n}_64_28_24": (
         3, "forward, channels last, stride 2x2, padding 1x1 + bias + relu", "n,c,h,w,k,r,s,p,q",
         ["{n}", 32, 56, 48, 64, 3, 3, 28, 24],
-        {"groups": 2, "a_type": 15, "b_type": 15, "d_type": 1}),
+        {"groups": 2, "a_type": 15, "b_type": 15, "d_type": 15}),
     "type41_3_12_520_64_3_4_{n}_64_3_4_{n}_80_3_12_520_80": (
         4, "forward", "b,h,hk,sq,sk,d,dv", [3, 12, 4, 520, "{n}", 64, 80],
         {"causal": 0, "a_type": 15, "d_type": 15}),
