@@ -6,6 +6,7 @@
 #include "inject/ab.h"
 #include "inject/counters.h"
 #include "inject/hooks.h"
+#include "inject/parameters.h"
 
 static CUresult created(CUresult result, CUdevice device)
 {
@@ -58,6 +59,7 @@ KP_WRAPPER(cuDevicePrimaryCtxRetain);
 		CUresult result = KP_REAL(name, CUresult(CUDAAPI *)(void *))(which);               \
                                                                                                    \
 		kp_ab_modules_changed();                                                           \
+		kp_parameters_modules_changed();                                                   \
 		return result;                                                                     \
 	}                                                                                          \
 	KP_WRAPPER(name)

@@ -94,7 +94,7 @@ static inline __attribute__((always_inline)) void kp_hooks_launch_ends(void)
 }
 
 /* How many stream captures are open, in all threads; launches into one run nothing. */
-extern _Atomic int kp_hooks_captures;
+extern __attribute__((visibility("hidden"))) _Atomic int kp_hooks_captures;
 /*
  * A stream is about to be destroyed: whether a capture of it is open, which then ends with it.
  * Afterwards, if so; `ended`: the stream is gone.

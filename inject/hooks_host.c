@@ -40,8 +40,10 @@ static CUresult kept(struct kp_host_open *open, CUresult result, CUstream stream
 
 	kp_host_leave(open);
 	if (result != CUDA_SUCCESS || !kp_hooks_runs_now(stream, per_thread)) {
-		if (result == CUDA_SUCCESS && kp_library_cares())
+		if (kp_library_cares() && result == CUDA_SUCCESS)
 			kp_library_captured();
+		else if (kp_library_cares())
+			kp_library_refused();
 		kp_host_discard(open);
 		return result;
 	}
@@ -68,8 +70,8 @@ typedef CUresult(CUDAAPI *launch_function)(CUfunction, unsigned, unsigned, unsig
 		struct kp_host_open open;                                                          \
 		CUresult result;                                                                   \
                                                                                                    \
-		KP_LIBRARY_BEGINS(stream, per_thread, grid_x, grid_y, grid_z, block_x, block_y,    \
-				  block_z);                                                        \
+		KP_LIBRARY_BEGINS_WITH(function, parameters, extra, stream, per_thread, grid_x,    \
+				       grid_y, grid_z, block_x, block_y, block_z);                 \
 		kp_host_enter(&open);                                                              \
 		result = KP_REAL(name, launch_function)(function, grid_x, grid_y, grid_z, block_x, \
 							block_y, block_z, shared_bytes, stream,    \
@@ -88,9 +90,10 @@ typedef CUresult(CUDAAPI *launch_ex_function)(const CUlaunchConfig *, CUfunction
 		CUresult result;                                                                   \
                                                                                                    \
 		if (config)                                                                        \
-			KP_LIBRARY_BEGINS(config->hStream, per_thread, config->gridDimX,           \
-					  config->gridDimY, config->gridDimZ, config->blockDimX,   \
-					  config->blockDimY, config->blockDimZ);                   \
+			KP_LIBRARY_BEGINS_WITH(function, parameters, extra, config->hStream,       \
+					       per_thread, config->gridDimX, config->gridDimY,     \
+					       config->gridDimZ, config->blockDimX,                \
+					       config->blockDimY, config->blockDimZ);              \
 		kp_host_enter(&open);                                                              \
 		result = KP_REAL(name, launch_ex_function)(config, function, parameters, extra);   \
 		if (!config) {                                                                     \
@@ -118,8 +121,8 @@ typedef CUresult(CUDAAPI *launch_cooperative_function)(CUfunction, unsigned, uns
 		struct kp_host_open open;                                                          \
 		CUresult result;                                                                   \
                                                                                                    \
-		KP_LIBRARY_BEGINS(stream, per_thread, grid_x, grid_y, grid_z, block_x, block_y,    \
-				  block_z);                                                        \
+		KP_LIBRARY_BEGINS_WITH(function, parameters, NULL, stream, per_thread, grid_x,     \
+				       grid_y, grid_z, block_x, block_y, block_z);                 \
 		kp_host_enter(&open);                                                              \
 		result = KP_REAL(name, launch_cooperative_function)(                               \
 			function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, \

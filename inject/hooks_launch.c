@@ -58,6 +58,14 @@ static __attribute__((noinline)) void end_run(struct kp_run_open *run, bool laun
 		kp_runs_discard(run);
 }
 
+static __attribute__((noinline)) void not_launched(CUresult result)
+{
+	if (result == CUDA_SUCCESS)
+		kp_library_captured();
+	else
+		kp_library_refused();
+}
+
 /* On the launch path: in line. */
 static inline __attribute__((always_inline)) CUresult counted(struct kp_run_open *run,
 							      CUresult result, CUstream stream,
@@ -72,8 +80,8 @@ static inline __attribute__((always_inline)) CUresult counted(struct kp_run_open
 
 		if (kp_library_cares())
 			kp_library_launched(issued);
-	} else if (result == CUDA_SUCCESS && kp_library_cares()) {
-		kp_library_captured();
+	} else if (kp_library_cares()) {
+		not_launched(result);
 	}
 	kp_hooks_launch_ends();
 	if (kp_runs_entered(run))
@@ -112,8 +120,8 @@ typedef CUresult(CUDAAPI *launch_function)(CUfunction, unsigned, unsigned, unsig
                                                                                                    \
 		if (kp_ab_launch_begins(&launch, &result))                                         \
 			return result;                                                             \
-		KP_LIBRARY_BEGINS(stream, per_thread, grid_x, grid_y, grid_z, block_x, block_y,    \
-				  block_z);                                                        \
+		KP_LIBRARY_BEGINS_WITH(function, parameters, extra, stream, per_thread, grid_x,    \
+				       grid_y, grid_z, block_x, block_y, block_z);                 \
 		kp_runs_enter(&run, stream, per_thread);                                           \
 		kp_hooks_launch_begins();                                                          \
 		do                                                                                 \
@@ -126,8 +134,8 @@ typedef CUresult(CUDAAPI *launch_function)(CUfunction, unsigned, unsigned, unsig
 		struct kp_run_open run;                                                            \
 		CUresult result;                                                                   \
                                                                                                    \
-		KP_LIBRARY_BEGINS(stream, per_thread, grid_x, grid_y, grid_z, block_x, block_y,    \
-				  block_z);                                                        \
+		KP_LIBRARY_BEGINS_WITH(function, parameters, extra, stream, per_thread, grid_x,    \
+				       grid_y, grid_z, block_x, block_y, block_z);                 \
 		kp_runs_enter(&run, stream, per_thread);                                           \
 		kp_hooks_launch_begins();                                                          \
 		result = KP_REAL(name, launch_function)(LAUNCH_ARGUMENTS);                         \
@@ -144,9 +152,9 @@ LAUNCH(cuLaunchKernel_ptsz, true);
 		(config)->blockDimX, (config)->blockDimY, (config)->blockDimZ                      \
 	}
 #define CONFIG_BEGINS(config, per_thread)                                                          \
-	KP_LIBRARY_BEGINS((config)->hStream, per_thread, (config)->gridDimX, (config)->gridDimY,   \
-			  (config)->gridDimZ, (config)->blockDimX, (config)->blockDimY,            \
-			  (config)->blockDimZ)
+	KP_LIBRARY_BEGINS_WITH(function, parameters, extra, (config)->hStream, per_thread,         \
+			       (config)->gridDimX, (config)->gridDimY, (config)->gridDimZ,         \
+			       (config)->blockDimX, (config)->blockDimY, (config)->blockDimZ)
 
 #define LAUNCH_EX(name, per_thread)                                                                \
 	static __attribute__((noinline))                                                           \
@@ -226,8 +234,8 @@ typedef CUresult(CUDAAPI *launch_cooperative_function)(CUfunction, unsigned, uns
 		struct kp_run_open run;                                                            \
 		CUresult result;                                                                   \
                                                                                                    \
-		KP_LIBRARY_BEGINS(stream, per_thread, grid_x, grid_y, grid_z, block_x, block_y,    \
-				  block_z);                                                        \
+		KP_LIBRARY_BEGINS_WITH(function, parameters, NULL, stream, per_thread, grid_x,     \
+				       grid_y, grid_z, block_x, block_y, block_z);                 \
 		kp_runs_enter(&run, stream, per_thread);                                           \
 		kp_hooks_launch_begins();                                                          \
 		result = KP_REAL(name, launch_cooperative_function)(                               \

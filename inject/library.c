@@ -24,6 +24,7 @@ static _Thread_local struct {
 	uint64_t begun;  /* kernels that were launched when the launch under way began */
 	uint32_t call;   /* place in the table; KP_LIBRARY_NO_PLACE: it is not known */
 	uint32_t part;
+	bool alone; /* the call is the launch under way, which is in none */
 	struct kp_library_pending pending;
 	struct kp_host_streams streams;
 } own __attribute__((tls_model("initial-exec")));
@@ -97,11 +98,13 @@ void kp_library_start(const struct kp_cupti *cupti)
 	kp_host_streams_start(cupti);
 	library.seen_ns = kp_clock_now();
 	atomic_store(&library.on, true);
+	kp_parameters_start();
 }
 
 void kp_library_stop(void)
 {
 	atomic_store(&library.on, false);
+	kp_parameters_stop();
 }
 
 void kp_library_forget(void)
@@ -109,11 +112,13 @@ void kp_library_forget(void)
 	memset(&library, 0, sizeof(library));
 	kp_library_state &= ~KP_LIBRARY_IDLE; /* the child's thread has launched nothing */
 	own.call = KP_LIBRARY_NO_PLACE;
+	own.alone = false;
 	memset(&own.streams, 0, sizeof(own.streams));
 	kp_library_table_forget();
 	kp_library_graphs_forget();
 	kp_library_texts_forget();
 	kp_dnn_forget();
+	kp_parameters_forget();
 }
 
 /* ---- calls ---- */
@@ -134,6 +139,7 @@ bool kp_library_enter(struct kp_library_frame *frame)
 	if (!frame->outermost)
 		return false;
 	own.frame = here;
+	own.alone = false;
 	own.call = KP_LIBRARY_NO_PLACE;
 	own.part = 0;
 	atomic_fetch_add_explicit(&library.calls, 1, memory_order_relaxed);
@@ -175,13 +181,44 @@ static void join(void)
 	atomic_fetch_add(&library.threads, 1);
 }
 
+/* Ends a call that was but a launch. */
+static void leave_alone(void)
+{
+	if (!own.alone)
+		return;
+	own.alone = false;
+	kp_library_state &= KP_LIBRARY_IDLE;
+}
+
+void kp_library_alone_begins(const struct kp_library_call *call,
+			     const struct kp_library_pending *pending)
+{
+	own.frame = (uintptr_t)pending;
+	own.call = kp_library_table_put(call);
+	own.part = 0;
+	own.alone = true;
+	own.pending = *pending;
+	own.begun = kp_hooks_numbered();
+	kp_library_state += KP_LIBRARY_DEPTH;
+}
+
 void kp_library_launch_begins(const struct kp_library_pending *pending)
 {
 	join();
+	leave_alone(); /* of a launch that never returned */
 	if (!is_in_call())
 		return;
 	own.pending = *pending;
 	own.begun = kp_hooks_numbered();
+}
+
+void kp_library_launch_begins_with(CUfunction function, void *const *parameters, void *const *extra,
+				   const struct kp_library_pending *pending)
+{
+	if (kp_library_cares())
+		kp_library_launch_begins(pending);
+	if (!kp_library_in_call() && kp_parameters_care(function))
+		kp_parameters_launch_begins(function, parameters, extra, pending);
 }
 
 void kp_library_graph_begins(void)
@@ -247,7 +284,7 @@ static void find_stream(struct kp_library_launch *launch)
 		kp_host_streams_find(&own.streams, stream, &launch->context, &launch->stream);
 }
 
-void kp_library_launched(uint64_t issued)
+static void put_launch(uint64_t issued)
 {
 	struct kp_library_launch launch;
 
@@ -265,7 +302,13 @@ void kp_library_launched(uint64_t issued)
 	put(&launch);
 }
 
-void kp_library_captured(void)
+void kp_library_launched(uint64_t issued)
+{
+	put_launch(issued);
+	leave_alone();
+}
+
+static void put_captured(void)
 {
 	if (!is_in_call())
 		return;
@@ -274,6 +317,17 @@ void kp_library_captured(void)
 	else
 		kp_library_graphs_capture();
 	own.part++;
+}
+
+void kp_library_captured(void)
+{
+	put_captured();
+	leave_alone();
+}
+
+void kp_library_refused(void)
+{
+	leave_alone();
 }
 
 void kp_library_graph_launched(uint32_t graph, uint64_t issued)

@@ -6,7 +6,8 @@
  * functions (library_doors.h). The outermost one of a thread describes its call, which gives the
  * call a number; until it returns, what the thread launches is of that call. The hooks on the
  * driver look at one word of the thread's, and do nothing more outside of calls. A launch in a call
- * is put into a ring from which the worker takes it: no lock, no clock, no allocation.
+ * is put into a ring from which the worker takes it: no lock, no clock, no allocation. A launch in
+ * none whose parameters are known by rule (parameters.h) is a call of its own.
  *
  * A launch carries no correlation id: only CUPTI knows it. The reader ties it to its record by
  * counting; see analyzers/library_match.h. Captured launches: see library_graphs.h.
@@ -20,6 +21,7 @@
 
 #include <cuda.h>
 
+#include "inject/parameters.h"
 #include "trace/library_call.h"
 #include "trace/writer.h"
 
@@ -70,13 +72,30 @@ struct kp_library_pending {
 extern _Thread_local unsigned kp_library_state __attribute__((tls_model("initial-exec")));
 
 void kp_library_launch_begins(const struct kp_library_pending *pending);
+/* The same, of a kernel whose parameters may be known. */
+__attribute__((cold)) void kp_library_launch_begins_with(CUfunction function,
+							 void *const *parameters,
+							 void *const *extra,
+							 const struct kp_library_pending *pending);
 void kp_library_launched(uint64_t issued);
 void kp_library_captured(void);
+/* The driver did not take it. */
+void kp_library_refused(void);
+/* One launch of which the parameters are known, a call of its own until the hook says what came of
+ * it. Only outside of calls. */
+void kp_library_alone_begins(const struct kp_library_call *call,
+			     const struct kp_library_pending *pending);
 
 /* Whether there is anything to do about a launch of this thread. */
 static inline bool kp_library_cares(void)
 {
 	return __builtin_expect(kp_library_state != KP_LIBRARY_IDLE, 0);
+}
+
+/* Whether it is in a call. */
+static inline bool kp_library_in_call(void)
+{
+	return kp_library_state >= KP_LIBRARY_DEPTH;
 }
 
 /* Whether it has not launched anything yet. */
@@ -91,6 +110,16 @@ static inline bool kp_library_is_new(void)
 		if (kp_library_cares())                                                            \
 			kp_library_launch_begins(&(struct kp_library_pending){                     \
 				of_stream, is_per_thread, {gx, gy, gz}, {bx, by, bz}});            \
+	} while (0)
+/* The same of a launch whose parameters are there. */
+#define KP_LIBRARY_BEGINS_WITH(function, parameters, extra, of_stream, is_per_thread, gx, gy, gz,  \
+			       bx, by, bz)                                                         \
+	do {                                                                                       \
+		if (__builtin_expect(kp_library_cares() || kp_parameters_care(function), 0))       \
+			kp_library_launch_begins_with(                                             \
+				function, parameters, extra,                                       \
+				&(struct kp_library_pending){                                      \
+					of_stream, is_per_thread, {gx, gy, gz}, {bx, by, bz}});    \
 	} while (0)
 
 /* ---- for library_graphs.c ---- */

@@ -10,6 +10,7 @@
 #include "inject/library.h"
 #include "inject/loader.h"
 #include "inject/modules.h"
+#include "inject/parameters.h"
 #include "inject/words.h"
 
 static const char *const names[KP_LIBRARY_ENTRY_COUNT] = {
@@ -57,14 +58,18 @@ static _Atomic pid_t home; /* the process that the library was loaded in */
 
 const char *kp_library_doors_entry(uint64_t entry)
 {
-	return entry < KP_LIBRARY_ENTRY_COUNT ? names[entry] : "";
+	return entry < KP_LIBRARY_ENTRY_COUNT
+		       ? names[entry]
+		       : kp_parameters_detail(entry - KP_LIBRARY_ENTRY_COUNT);
 }
 
 const char *kp_library_doors_library(uint64_t entry)
 {
 	return entry < KP_LIBRARY_cublasLtMatmul ? "cuBLAS"
 	       : entry < CUDNN_FIRST             ? "cuBLASLt"
-						 : "cuDNN";
+	       : entry < KP_LIBRARY_ENTRY_COUNT
+		       ? "cuDNN"
+		       : kp_parameters_from(entry - KP_LIBRARY_ENTRY_COUNT);
 }
 
 static void *wrapper_of(size_t entry)

@@ -48,7 +48,8 @@ extern void *const kp_library_lt_ruled_wrapper;
 #define KP_LIBRARY_REAL(name, type)                                                                \
 	((type)atomic_load_explicit(&kp_library_real[KP_LIBRARY_##name], memory_order_relaxed))
 
-/* The name of a function, and of the library that it is of. */
+/* The name of a function, and of the library that it is of. Numbers behind the functions' are those
+ * of rules for parameters: what a kernel does, and whose it is. */
 const char *kp_library_doors_entry(uint64_t entry);
 const char *kp_library_doors_library(uint64_t entry);
 

@@ -53,6 +53,7 @@ static uint32_t hash(const struct kp_library_call *call)
 	const uint64_t *words = (const uint64_t *)call;
 	uint64_t sum = 0;
 
+#pragma GCC unroll 64
 	for (size_t i = 0; i < WORDS; i++)
 		sum = (sum ^ words[i]) * 0x9e3779b97f4a7c15ULL;
 	return (uint32_t)(sum >> 32) & (PLACES - 1);
