@@ -27,6 +27,7 @@ import endings
 import host_calls
 import dnn_calls
 import library_calls
+import parameter_calls
 import processes
 import ranges
 import storms
@@ -956,6 +957,7 @@ SCENARIOS = [
     *watching.SCENARIOS,
     *dnn_calls.SCENARIOS,
     *library_calls.SCENARIOS,
+    *parameter_calls.SCENARIOS,
     *counters.SCENARIOS,
     *ab.SCENARIOS,
 ]

@@ -79,6 +79,8 @@ static const struct entry entries[] = {
 	ONE(cuKernelGetFunction, 12000, cuKernelGetFunction),
 	ONE(cuKernelGetName, 12030, cuKernelGetName),
 	ONE(cuFuncGetName, 12030, cuFuncGetName),
+	ONE(cuFuncGetParamInfo, 12040, cuFuncGetParamInfo),
+	ONE(cuKernelGetParamInfo, 12040, cuKernelGetParamInfo),
 	ONE(cuFuncGetModule, 11000, cuFuncGetModule),
 	TWO(cuLaunchKernel, 4000, cuLaunchKernel, cuLaunchKernel_ptsz),
 	TWO(cuLaunchKernelEx, 11060, cuLaunchKernelEx, cuLaunchKernelEx_ptsz),

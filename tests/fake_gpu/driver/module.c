@@ -258,6 +258,18 @@ KP_FAKE_EXPORT CUresult cuFuncGetParamInfo(CUfunction function, size_t index, si
 	return CUDA_SUCCESS;
 }
 
+KP_FAKE_EXPORT CUresult cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t *offset,
+					     size_t *bytes)
+{
+	CUresult result = kp_fake_ready();
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!kp_fake_is(kernel, KP_FAKE_KERNEL))
+		return CUDA_ERROR_INVALID_HANDLE;
+	return cuFuncGetParamInfo(kernel->function, index, offset, bytes);
+}
+
 KP_FAKE_EXPORT CUresult cuFuncSetAttribute(CUfunction handle, CUfunction_attribute attribute,
 					   int value)
 {

@@ -13,7 +13,7 @@
 #include "trace/intern.h"
 
 struct key {
-	uint32_t name, call, part, graph;
+	uint32_t name, grid, call, part, graph;
 };
 
 struct dump {
@@ -25,8 +25,8 @@ struct dump {
 static enum kp_status count(void *context, const struct kp_library_tie *tie)
 {
 	struct dump *dump = context;
-	const struct key key = {dump->process->configs[tie->config].name, tie->call, tie->part,
-				tie->graph};
+	const struct kp_launch_config *config = &dump->process->configs[tie->config];
+	const struct key key = {config->name, config->grid[0], tie->call, tie->part, tie->graph};
 	uint32_t number;
 	enum kp_status status = kp_intern_put(&dump->keys, &key, sizeof(key), &number, NULL);
 
@@ -58,9 +58,9 @@ static void print(const struct dump *dump, const struct kp_library_account *acco
 		size_t length;
 		const struct key *key = (const void *)kp_intern_bytes(&dump->keys, i, &length);
 
-		printf("%s\n{\"kernel\": \"%s\", \"launches\": %" PRIu64
+		printf("%s\n{\"kernel\": \"%s\", \"grid\": %u, \"launches\": %" PRIu64
 		       ", \"part\": %u, \"graph\": %u, \"tied\": %d",
-		       i ? "," : "", kp_process_string(dump->process, key->name).bytes,
+		       i ? "," : "", kp_process_string(dump->process, key->name).bytes, key->grid,
 		       dump->counts[i], key->part, key->graph, key->call != KP_LIBRARY_NO_CALL);
 		if (key->call != KP_LIBRARY_NO_CALL)
 			print_call(dump->process, &dump->process->library_calls[key->call]);
