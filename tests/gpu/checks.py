@@ -29,6 +29,7 @@ import pathology_checks
 import prefill_checks
 import range_checks
 import library_checks
+import parameter_checks
 import shape_checks
 import timeline_checks
 import top_checks
@@ -639,6 +640,7 @@ CHECKS = [
     *host_checks.rows(sample, record_with, need_torch, TORCH),
     *range_checks.rows(sample, record_with, need_torch, TORCH),
     *library_checks.rows(record_with, need_torch, TORCH),
+    *parameter_checks.rows(record, need_torch),
     *timeline_checks.rows(sample, record_with, need_torch, TORCH),
     *finding_checks.rows(record_with, need_torch, sys.executable, ROOT / "samples"),
     *shape_checks.rows(sample, record_with),
