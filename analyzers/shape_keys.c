@@ -34,6 +34,8 @@ struct kp_text kp_shape_size_name(struct kp_text names, unsigned size)
 {
 	size_t begin = 0, end;
 
+	if (!names.length)
+		return (struct kp_text){"", 0};
 	for (;; begin = end + 1, size--) {
 		for (end = begin; end < names.length && names.bytes[end] != ','; end++)
 			;

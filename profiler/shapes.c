@@ -109,6 +109,10 @@ static void describe_call(struct line *line, const struct kp_shape *shape)
 	    call->kind == KP_LIBRARY_GEMM ? transpose_letter(call->transpose_b) : "");
 	if (call->epilogue > 1)
 		put(line, ", %s", epilogue ? epilogue : "epilogue");
+	if (shape->detail.length) {
+		put(line, ", ");
+		put_text(line, shape->detail);
+	}
 }
 
 static void describe_triple(struct line *line, const char *name, const uint32_t *values)
@@ -158,6 +162,10 @@ static void emit_sizes(struct kp_emit *emit, const struct kp_shape *shape)
 {
 	struct kp_text name;
 
+	if (shape->use.call->kind == KP_LIBRARY_ATTENTION)
+		kp_emit_bool(emit, "causal", shape->use.call->causal == 1);
+	if (!shape->use.sizes.length)
+		return;
 	kp_emit_list_begin(emit, "sizes");
 	for (unsigned i = 0; i < KP_LIBRARY_SIZES; i++) {
 		name = kp_shape_size_name(shape->use.sizes, i);
@@ -169,7 +177,6 @@ static void emit_sizes(struct kp_emit *emit, const struct kp_shape *shape)
 		kp_emit_map_end(emit);
 	}
 	kp_emit_list_end(emit);
-	kp_emit_bool(emit, "causal", shape->use.call->causal == 1);
 }
 
 static void emit_call(struct kp_emit *emit, const struct kp_shape *shape)

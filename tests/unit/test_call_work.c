@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -124,6 +125,61 @@ static void test_work_of_a_vector(void **state)
 	expect(&call, 4000, 4 * (2000 + 100) + 8 * 20);
 }
 
+static void test_work_of_attention(void **state)
+{
+	struct kp_library_call call = {.kind = KP_LIBRARY_ATTENTION,
+				       .a_type = BF16,
+				       .b_type = BF16,
+				       .d_type = BF16,
+				       .size1 = 2,   /* b */
+				       .size2 = 8,   /* h */
+				       .size3 = 4,   /* hk */
+				       .size4 = 10,  /* sq */
+				       .size5 = 30,  /* sk */
+				       .size6 = 64,  /* d */
+				       .size7 = 32}; /* dv */
+
+	(void)state;
+	/* q and o: 2·8·10·(64 + 32); k and v: 2·4·30·(64 + 32) numbers of two bytes */
+	expect(&call, 2. * 2 * 8 * 10 * 30 * 96, 2. * (2 * 8 * 10 * 96 + 2 * 4 * 30 * 96));
+	call.causal = 1; /* it is not known which ends meet */
+	assert_true(isnan(kp_call_work(&call).flops));
+	call.size5 = 10;
+	expect(&call, 2. * 2 * 8 * 55 * 96, 2. * (2 * 8 * 10 * 96 + 2 * 4 * 10 * 96));
+	call.d_type = F32;
+	expect(&call, 2. * 2 * 8 * 55 * 96,
+	       2. * (2 * 8 * 10 * 64 + 2 * 4 * 10 * 96) + 4. * 2 * 8 * 10 * 32);
+	call.size3 = 0;
+	assert_true(isnan(kp_call_work(&call).flops));
+}
+
+static void test_work_of_a_convolution(void **state)
+{
+	struct kp_library_call call = {.kind = KP_LIBRARY_CONVOLUTION,
+				       .a_type = F16,
+				       .b_type = F16,
+				       .d_type = F32,
+				       .groups = 2};
+	const uint64_t one[] = {2, 8, 30, 16, 3, 28}, two[] = {2, 8, 30, 20, 16, 3, 5, 28, 16};
+	const uint64_t three[] = {2, 8, 7, 6, 5, 16, 3, 2, 1, 5, 5, 5};
+
+	(void)state;
+	memcpy(kp_library_sizes_to_set(&call), one, sizeof(one));
+	expect(&call, 2. * 2 * 16 * 28 * 4 * 3, 2. * (2 * 8 * 30 + 16 * 4 * 3) + 4. * 2 * 16 * 28);
+	memcpy(kp_library_sizes_to_set(&call), two, sizeof(two));
+	expect(&call, 2. * 2 * 16 * 28 * 16 * 4 * 15,
+	       2. * (2 * 8 * 600 + 16 * 4 * 15) + 4. * 2 * 16 * 28 * 16);
+	memcpy(kp_library_sizes_to_set(&call), three, sizeof(three));
+	expect(&call, 2. * 2 * 16 * 125 * 4 * 6,
+	       2. * (2 * 8 * 210 + 16 * 4 * 6) + 4. * 2 * 16 * 125);
+	call.groups = 0;
+	expect(&call, 2. * 2 * 16 * 125 * 8 * 6,
+	       2. * (2 * 8 * 210 + 16 * 8 * 6) + 4. * 2 * 16 * 125);
+	call.size3 = 0;
+	call.size5 = 0;
+	assert_true(isnan(kp_call_work(&call).least_bytes));
+}
+
 static void test_work_that_is_not_known(void **state)
 {
 	struct kp_library_call call = plain;
@@ -157,6 +213,8 @@ int main(void)
 		cmocka_unit_test(test_work_of_epilogues),
 		cmocka_unit_test(test_work_of_complex_numbers),
 		cmocka_unit_test(test_work_of_a_vector),
+		cmocka_unit_test(test_work_of_attention),
+		cmocka_unit_test(test_work_of_a_convolution),
 		cmocka_unit_test(test_work_that_is_not_known),
 	};
 

@@ -76,6 +76,40 @@ static void test_words_of_calls(void **state)
 	assert_int_equal(strlen(tiny), 7);
 }
 
+static void test_words_of_sizes(void **state)
+{
+	struct kp_library_call call = {.kind = KP_LIBRARY_ATTENTION,
+				       .a_type = BF16,
+				       .b_type = BF16,
+				       .d_type = BF16,
+				       .causal = 1,
+				       .size1 = 3,
+				       .size2 = 12,
+				       .size3 = 0};
+	struct kp_shape shape = {
+		.use = {.config = &config, .call = &call, .sizes = {"b,h,\x1b", 5}},
+		.detail = {"flash 2", 7}};
+
+	(void)state;
+	expect(&shape, "attention b 3 h 12 \\x1b 0, causal, bf16, flash 2");
+	call = (struct kp_library_call){.kind = KP_LIBRARY_CONVOLUTION,
+					.a_type = BF16,
+					.d_type = F32,
+					.groups = 4,
+					.size1 = 2};
+	shape.use.sizes = (struct kp_text){"n", 1};
+	shape.detail = (struct kp_text){"", 0};
+	expect(&shape, "convolution n 2, groups 4, bf16 to f32");
+	call = (struct kp_library_call){
+		.from = KP_LIBRARY_FROM_PARAMETERS, .size1 = 1237, .size2 = 4096};
+	shape.use.sizes = (struct kp_text){"rows,n", 6};
+	shape.detail = (struct kp_text){"norm", 4};
+	expect(&shape, "norm rows 1237 n 4096");
+	/* More names than there is room for sizes. */
+	shape.use.sizes = (struct kp_text){"a,b,c,d,e,f,g,h,i,j,k,l,m,n", 27};
+	expect(&shape, "norm a 1237 b 4096 c 0 d 0 e 0 f 0 g 0 h 0 i 0 j 0 k 0 l 0");
+}
+
 /* One operator of one kernel: a product whose bytes were measured, and a launch. */
 static char *print_one(const char *format)
 {
@@ -148,7 +182,7 @@ static void test_text_calls_modelled_what_is(void **state)
 	assert_non_null(strstr(text, "2.00 times that"));
 	assert_non_null(strstr(text, "measured: 20.5kB"));
 	assert_non_null(strstr(text, "and 1 more"));
-	assert_non_null(strstr(text, "30 of 40 launches in them are tied"));
+	assert_non_null(strstr(text, "30 of 40 launches whose sizes are known are tied"));
 	free(text);
 }
 
@@ -170,6 +204,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_words_of_launches),
 		cmocka_unit_test(test_words_of_calls),
+		cmocka_unit_test(test_words_of_sizes),
 		cmocka_unit_test(test_text_calls_modelled_what_is),
 		cmocka_unit_test(test_csv_of_shapes),
 	};

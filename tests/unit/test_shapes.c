@@ -266,6 +266,61 @@ static void test_shapes_of_library_calls(void **state)
 	assert_string_equal(out.reason, "one library call's shape in all 200 launches");
 }
 
+/* One launch whose parameters are known, of a kernel. */
+static void put_sizes(uint32_t row, const char *names, uint32_t names_number, uint64_t first,
+		      uint64_t second)
+{
+	struct kp_library_call *call = &calls[count];
+	struct kp_shape_use *use = put(1, 10, 1000);
+
+	*call = (struct kp_library_call){
+		.from = KP_LIBRARY_FROM_PARAMETERS, .size1 = first, .size2 = second};
+	use->call = call;
+	use->row = row;
+	use->names = names_number;
+	use->sizes = (struct kp_text){names, strlen(names)};
+}
+
+/* Sizes by name vary by name: of two kernels with other names the one that varies more names it. */
+static void test_shapes_of_parameters(void **state)
+{
+	static const uint32_t none[ROWS];
+	struct kp_stability out;
+
+	(void)state;
+	put_sizes(0, "rows,n", 1, 77, 4096);
+	put_sizes(0, "rows,n", 1, 78, 4096);
+	put_sizes(0, "rows,n", 1, 2, 4096);
+	put_sizes(1, "n", 2, 77, 0);
+	out = summarise_spread(none, NAN);
+	assert_int_equal(out.count, 4);
+	assert_int_equal(out.kernels, 2);
+	assert_true(out.called_pct == 0 && out.parameters_pct == 100);
+	assert_false(out.hidden);
+	assert_int_equal(out.varies, 1U << KP_SHAPE_SIZE_1);
+	assert_string_equal(kp_stability_dim_name(&out, KP_SHAPE_SIZE_1), "rows");
+	assert_string_equal(kp_stability_dim_name(&out, KP_SHAPE_SIZE_3), "size 3");
+	assert_string_equal(kp_stability_dim_name(&out, KP_SHAPE_M), "m");
+	assert_string_equal(out.reason,
+			    "4 of 4 shapes, of 2 kernels, hold 90 % of the time; rows varies");
+}
+
+/* A length that grows with each step is one version, by whatever name. */
+static void test_shapes_of_parameters_grow(void **state)
+{
+	struct kp_stability out;
+
+	(void)state;
+	for (uint64_t i = 0; i < 12; i++)
+		put_sizes(0, "b,sk", 1, 4, 100 + i);
+	out = summarise();
+	assert_int_equal(out.count, 12);
+	assert_int_equal(out.versions, 1);
+	assert_int_equal(out.grows, 1U << KP_SHAPE_SIZE_2);
+	assert_string_equal(out.reason, "12 shapes, but sk grows with position: one version takes "
+					"the length at run time");
+}
+
 /* Rows of a batch come and go: n varies, and nothing grows. */
 static void test_shapes_of_calls_vary(void **state)
 {
@@ -453,6 +508,8 @@ int main(void)
 		TEST(test_shapes_in_graphs_are_not_all),
 		TEST(test_shapes_with_durations_that_spread),
 		TEST(test_shapes_of_library_calls),
+		TEST(test_shapes_of_parameters),
+		TEST(test_shapes_of_parameters_grow),
 		TEST(test_shapes_of_calls_vary),
 		TEST(test_shapes_against_a_slow_reference),
 		TEST(test_shapes_of_many_grids),
