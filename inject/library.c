@@ -190,11 +190,10 @@ static void leave_alone(void)
 	kp_library_state &= KP_LIBRARY_IDLE;
 }
 
-void kp_library_alone_begins(const struct kp_library_call *call,
-			     const struct kp_library_pending *pending)
+void kp_library_alone_begins(uint32_t call, const struct kp_library_pending *pending)
 {
 	own.frame = (uintptr_t)pending;
-	own.call = kp_library_table_put(call);
+	own.call = call;
 	own.part = 0;
 	own.alone = true;
 	own.pending = *pending;

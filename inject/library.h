@@ -82,9 +82,8 @@ void kp_library_captured(void);
 /* The driver did not take it. */
 void kp_library_refused(void);
 /* One launch of which the parameters are known, a call of its own until the hook says what came of
- * it. Only outside of calls. */
-void kp_library_alone_begins(const struct kp_library_call *call,
-			     const struct kp_library_pending *pending);
+ * it; `call`: its place in the table. Only outside of calls. */
+void kp_library_alone_begins(uint32_t call, const struct kp_library_pending *pending);
 
 /* Whether there is anything to do about a launch of this thread. */
 static inline bool kp_library_cares(void)

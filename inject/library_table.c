@@ -62,9 +62,11 @@ static uint32_t hash(const struct kp_library_call *call)
 /* Takes a free place. False: another thread was faster, or there are enough calls. */
 static bool fill(struct place *place, const struct kp_library_call *call)
 {
+	uint32_t most = call->from == KP_LIBRARY_FROM_PARAMETERS ? KP_LIBRARY_CALLS_MOST / 2
+								 : KP_LIBRARY_CALLS_MOST;
 	uint32_t expected = FREE;
 
-	if (atomic_load_explicit(&used, memory_order_relaxed) >= KP_LIBRARY_CALLS_MOST ||
+	if (atomic_load_explicit(&used, memory_order_relaxed) >= most ||
 	    !atomic_compare_exchange_strong(&place->state, &expected, FILLING))
 		return false;
 	atomic_fetch_add_explicit(&used, 1, memory_order_relaxed);
@@ -89,6 +91,22 @@ uint32_t kp_library_table_put(const struct kp_library_call *call)
 			return at;
 	}
 	return KP_LIBRARY_NO_PLACE;
+}
+
+bool kp_library_table_is(uint32_t at, uint64_t entry, uint64_t causal, const uint64_t *sizes,
+			 size_t count)
+{
+	struct place *places = atomic_load_explicit(&table, memory_order_relaxed);
+	const struct kp_library_call *call;
+
+	if (at >= PLACES || !places ||
+	    atomic_load_explicit(&places[at].state, memory_order_acquire) != FULL)
+		return false;
+	call = &places[at].call;
+	for (size_t i = 0; i < count; i++)
+		if (kp_library_sizes(call)[i] != sizes[i])
+			return false;
+	return call->entry == entry && call->causal == causal;
 }
 
 static bool intern(struct kp_writer *writer, const char *text, uint64_t *number)

@@ -8,6 +8,7 @@
 #define KP_INJECT_LIBRARY_TABLE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "trace/library_call.h"
@@ -19,8 +20,14 @@
 void kp_library_table_start(void);
 /* In a forked child: a table of its own, with the next start. */
 void kp_library_table_forget(void);
-/* The place of a call, added if need be; KP_LIBRARY_NO_PLACE where the table is full. */
+/*
+ * The place of a call, added if need be; KP_LIBRARY_NO_PLACE where the table is full. Those of
+ * kernels' parameters, of which a growing length makes many, get half of it at most.
+ */
 uint32_t kp_library_table_put(const struct kp_library_call *call);
+/* Whether the call at a place, or at none, is the entry's with these sizes by name. */
+bool kp_library_table_is(uint32_t place, uint64_t entry, uint64_t causal, const uint64_t *sizes,
+			 size_t count);
 /* The trace's number of the call at a place. Worker only. False: it cannot be had. */
 bool kp_library_table_number(struct kp_writer *writer, uint32_t place, uint32_t *number);
 

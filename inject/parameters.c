@@ -10,6 +10,7 @@
 #include "inject/hooks.h"
 #include "inject/library.h"
 #include "inject/library_doors.h"
+#include "inject/library_table.h"
 #include "inject/library_texts.h"
 
 #define LOOK_MOST 8U
@@ -79,6 +80,9 @@ struct fit {
 };
 #define FITS_MOST 4096U
 static struct fit fits[FITS_MOST];
+/* Of each, places in the table of calls that were the last with some sizes: most come again. */
+#define LASTS 8
+static _Atomic uint32_t lasts[FITS_MOST][LASTS];
 static _Atomic uint32_t fits_used;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the fits that are made */
 static _Atomic uint32_t generation = 1;
@@ -107,6 +111,11 @@ void kp_parameters_modules_changed(void)
 	atomic_fetch_add(&generation, 1);
 	for (uint32_t i = 0; i < KP_PARAMETERS_PLACES; i++)
 		atomic_store_explicit(&idle[i], NULL, memory_order_relaxed);
+}
+
+static uint64_t entry_of(const struct fit *fit)
+{
+	return KP_LIBRARY_ENTRY_COUNT + (uint64_t)(fit->rule - rules);
 }
 
 /* ---- which rule a function fits ---- */
@@ -223,17 +232,21 @@ static uint32_t keep(const struct fit *fit)
 
 static uint32_t learn(CUfunction function)
 {
+	int error = errno;
 	struct fit fit;
 	uint32_t number;
 
 	memset(&fit, 0, sizeof(fit));
-	if (!fits_rule(function, &fit))
+	if (!fits_rule(function, &fit)) {
+		errno = error;
 		return 0;
+	}
 	fit.detail = kp_library_texts_put(fit.rule->detail);
 	fit.names = kp_library_texts_put(fit.rule->names);
 	pthread_mutex_lock(&lock);
 	number = keep(&fit);
 	pthread_mutex_unlock(&lock);
+	errno = error;
 	return number;
 }
 
@@ -318,18 +331,25 @@ static uint64_t read_number(const void *from, uint32_t bytes)
 	}
 }
 
-/* The sizes of a launch. False: they are not what they should be. */
-static bool read_sizes(const struct fit *fit, void *const *parameters, const unsigned char *buffer,
-		       const uint32_t grid[3], struct kp_library_call *call)
-{
-	uint64_t *size = kp_library_sizes_to_set(call), value;
+/* What a launch says. */
+struct said {
+	uint64_t sizes[FIELDS_MOST], causal;
+	size_t count;
+};
 
-	for (int i = 0; i < FIELDS_MOST && fit->rule->fields[i].kind != FIELD_NONE; i++) {
-		const struct field *field = &fit->rule->fields[i];
+/* False: it is not what it should be. */
+static inline bool read_sizes(const struct fit *fit, void *const *parameters,
+			      const unsigned char *buffer, const uint32_t grid[3],
+			      struct said *said)
+{
+	const struct field *field = fit->rule->fields;
+
+	for (int i = 0; i < FIELDS_MOST && field->kind != FIELD_NONE; i++, field++) {
 		const unsigned char *from;
+		uint64_t value;
 
 		if (field->kind == FIELD_GRID) {
-			*size++ = grid[field->parameter];
+			said->sizes[said->count++] = grid[field->parameter];
 			continue;
 		}
 		from = parameters ? parameters[fit->scalars[i]] : buffer + fit->offsets[i];
@@ -337,36 +357,51 @@ static bool read_sizes(const struct fit *fit, void *const *parameters, const uns
 			return false;
 		value = read_number(from + field->offset, field->bytes);
 		if (field->kind == FIELD_CAUSAL)
-			call->causal = value != 0;
+			said->causal = value != 0;
 		else if (field->kind != FIELD_UNIT)
-			*size++ = value;
+			said->sizes[said->count++] = value;
 		else if (value == 0 || value > 16 || (value & (value - 1)))
 			return false;
 	}
 	return true;
 }
 
-void kp_parameters_launch_begins(CUfunction function, void *const *parameters, void *const *extra,
-				 const struct kp_library_pending *pending)
+/* Sizes that were not among the last of this function. */
+static __attribute__((noinline)) uint32_t put_call(const struct fit *fit, const struct said *said)
 {
 	struct kp_library_call call = {.from = KP_LIBRARY_FROM_PARAMETERS};
-	const unsigned char *buffer = parameters ? NULL : buffer_of(extra);
-	int error = errno;
-	const struct fit *fit;
 
-	if (!function)
-		return;
-	fit = fit_of(function);
-	errno = error;
-	if (!fit || (!parameters && !buffer) ||
-	    !read_sizes(fit, parameters, buffer, pending->grid, &call))
-		return;
-	call.entry = KP_LIBRARY_ENTRY_COUNT + (uint64_t)(fit->rule - rules);
+	call.entry = entry_of(fit);
 	call.kind = fit->rule->kind;
 	call.a_type = call.b_type = call.d_type = fit->rule->type;
 	call.detail = fit->detail;
 	call.names = fit->names;
-	kp_library_alone_begins(&call, pending);
+	call.causal = said->causal;
+	memcpy(kp_library_sizes_to_set(&call), said->sizes, said->count * sizeof(uint64_t));
+	return kp_library_table_put(&call);
+}
+
+void kp_parameters_launch_begins(CUfunction function, void *const *parameters, void *const *extra,
+				 const struct kp_library_pending *pending)
+{
+	const unsigned char *buffer = parameters ? NULL : buffer_of(extra);
+	const struct fit *fit = function ? fit_of(function) : NULL;
+	struct said said;
+	_Atomic uint32_t *last;
+	uint32_t place;
+
+	if (!fit || (!parameters && !buffer))
+		return;
+	said.causal = said.count = 0;
+	if (!read_sizes(fit, parameters, buffer, pending->grid, &said))
+		return;
+	last = &lasts[fit - fits][(said.sizes[0] ^ said.sizes[said.count - 1]) % LASTS];
+	place = atomic_load_explicit(last, memory_order_relaxed);
+	if (!kp_library_table_is(place, entry_of(fit), said.causal, said.sizes, said.count)) {
+		place = put_call(fit, &said);
+		atomic_store_explicit(last, place, memory_order_relaxed);
+	}
+	kp_library_alone_begins(place, pending);
 }
 
 const char *kp_parameters_from(uint64_t rule)

@@ -25,6 +25,7 @@ RANGE_LIMIT = 400  # once the program has opened a range
 HOST_LIMIT = 400  # with --host, the clock's own instructions aside
 AB_LIMIT = 250  # with rules of replacement that do not fit
 CALL_LIMIT = 700  # a call of cuBLAS and its launch
+KNOWN_LIMIT = 550  # a launch whose parameters are known
 MATMUL_LIMIT = 1200  # of cuBLASLt, what its own functions for descriptors do aside
 SKIPPED = 77
 
@@ -55,6 +56,7 @@ ROWS = [
     Row("link", "launch", HOST_LIMIT, ("--host",)),
     Row("address", "graph", HOST_LIMIT, ("--host",)),
     Row("link", "gemm", CALL_LIMIT),
+    Row("link", "known", KNOWN_LIMIT),
     Row("link", "matmul", MATMUL_LIMIT),
     Row("link", "launch", AB_LIMIT, command="ab"),
     Row("address", "launch", AB_LIMIT, command="ab"),

@@ -7,7 +7,7 @@
  * WORK is «launch»; «capture», which launches while another stream is being captured; or «graph»,
  * which launches a graph of one kernel; or «range», which launches in an NVTX range. Or, by «link»:
  * «gemm», which multiplies matrices by cuBLAS, and «matmul», by cuBLASLt; each product launches one
- * kernel.
+ * kernel. «known» launches a kernel of PyTorch's whose parameters kprof knows.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -99,6 +99,27 @@ static void launch_graphs(const char *door, CUgraphExec exec, CUstream stream, l
 		check(launch(exec, stream), "cuGraphLaunch");
 }
 
+static void launch_known(CUstream stream, long count)
+{
+	struct kp_fake_kernel kernel = {.name = "_ZN2at6native29vectorized_elementwise_kernelILi4E",
+					.duration_ns = 100,
+					.registers = 8,
+					.parameter_count = 3,
+					.parameter_bytes = {4, 4, 8}};
+	const struct kp_fake_image image = {KP_FAKE_IMAGE_MAGIC, 1, &kernel};
+	uint32_t elements = 4096, value = 0;
+	uint64_t address = 0;
+	void *parameters[] = {&elements, &value, &address};
+	CUmodule module;
+	CUfunction function;
+
+	check(cuModuleLoadData(&module, &image), "cuModuleLoadData");
+	check(cuModuleGetFunction(&function, module, kernel.name), "cuModuleGetFunction");
+	for (long i = 0; i < count; i++)
+		check(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, stream, parameters, NULL),
+		      "cuLaunchKernel");
+}
+
 static void multiply_many(CUstream stream, long count)
 {
 	void *handle;
@@ -145,6 +166,8 @@ int main(int argc, char **argv)
 		check(cuStreamBeginCapture(other, CU_STREAM_CAPTURE_MODE_RELAXED), "begin");
 		launch_many(argv[1], load_empty(), stream, count);
 		check(cuStreamEndCapture(other, &captured), "end");
+	} else if (strcmp(argv[2], "known") == 0) {
+		launch_known(stream, count);
 	} else if (strcmp(argv[2], "gemm") == 0) {
 		multiply_many(stream, count);
 	} else if (strcmp(argv[2], "matmul") == 0) {
