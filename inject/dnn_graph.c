@@ -2,7 +2,6 @@
 #include "inject/dnn_graph.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 
 #include "inject/library_texts.h"
@@ -104,17 +103,19 @@ struct words {
 	size_t length;
 };
 
-__attribute__((format(printf, 2, 3))) static void say(struct words *words, const char *format, ...)
+static void say(struct words *words, const char *text)
 {
-	size_t room = sizeof(words->text) - words->length;
-	va_list arguments;
-	int written;
+	while (*text && words->length + 1 < sizeof(words->text))
+		words->text[words->length++] = *text++;
+	words->text[words->length] = '\0';
+}
 
-	va_start(arguments, format);
-	written = vsnprintf(words->text + words->length, room, format, arguments);
-	va_end(arguments);
-	if (written > 0)
-		words->length += (size_t)written < room ? (size_t)written : room - 1;
+static void say_number(struct words *words, int64_t number)
+{
+	char digits[24];
+
+	snprintf(digits, sizeof(digits), "%" PRId64, number);
+	say(words, digits);
 }
 
 static const char *name_of(const struct named *table, size_t count, uint32_t number,
@@ -136,9 +137,12 @@ static void say_extents(struct words *words, const char *what, const int64_t *va
 		as_usual &= values[i] == usual;
 	if (as_usual)
 		return;
-	say(words, ", %s", what);
-	for (uint32_t i = 0; i < count; i++)
-		say(words, "%s%" PRId64, i ? "x" : " ", values[i]);
+	say(words, ", ");
+	say(words, what);
+	for (uint32_t i = 0; i < count; i++) {
+		say(words, i ? "x" : " ");
+		say_number(words, values[i]);
+	}
 }
 
 /* ---- tensors ---- */
@@ -208,9 +212,12 @@ static const char *words_of(const struct kp_dnn_operation *operation)
 static void say_others(struct words *words, const struct kp_dnn_operation *const *operations,
 		       size_t count, const struct kp_dnn_operation *but)
 {
-	for (size_t i = 0; i < count; i++)
-		if (operations[i] != but)
-			say(words, "%s%s", words->length ? " + " : "", words_of(operations[i]));
+	for (size_t i = 0; i < count; i++) {
+		if (operations[i] == but)
+			continue;
+		say(words, words->length ? " + " : "");
+		say(words, words_of(operations[i]));
+	}
 }
 
 /* The type of what is written in the end: of `own`, or of what the operations behind it make of it.
@@ -268,7 +275,7 @@ static bool describe_convolution(const struct kp_dnn_operation *operation,
 					    "n,c,d,h,w,k,t,r,s,o,p,q"};
 	const struct convolution_kind *kind = &convolution_kinds[0];
 	const struct kp_dnn_convolution *how = &operation->convolution;
-	struct words words = {.length = 0};
+	struct words words = {"", 0};
 	uint64_t *size = kp_library_sizes_to_set(call);
 
 	while (kind->type != operation->type)
@@ -280,6 +287,7 @@ static bool describe_convolution(const struct kp_dnn_operation *operation,
 	if (!w || !y || spatial < 1 || spatial > KP_DNN_SPATIAL || w->rank != x->rank ||
 	    y->rank != x->rank)
 		return false;
+	uint64_t group = extent(w, spatial); /* channels of one */
 	*size++ = extent(x, spatial + 1);
 	*size++ = extent(x, spatial);
 	put_extents(&size, x, spatial);
@@ -287,11 +295,12 @@ static bool describe_convolution(const struct kp_dnn_operation *operation,
 	put_extents(&size, w, spatial);
 	put_extents(&size, y, spatial);
 	call->kind = KP_LIBRARY_CONVOLUTION;
-	call->groups = extent(w, spatial) ? extent(x, spatial) / extent(w, spatial) : 0;
+	call->groups = group ? extent(x, spatial) / group : 0;
 	call->a_type = x->type;
 	call->b_type = w->type;
 	call->d_type = result_type(operations, count, y);
-	say(&words, "%s, %s", kind->words, x->strides[1] == 1 ? "channels last" : "channels first");
+	say(&words, kind->words);
+	say(&words, x->strides[1] == 1 ? ", channels last" : ", channels first");
 	say_extents(&words, "stride", how->strides, how->rank, 1);
 	say_extents(&words, "padding", how->before, how->rank, 0);
 	say_extents(&words, "dilation", how->dilations, how->rank, 1);
@@ -385,7 +394,7 @@ static bool describe_product(const struct kp_dnn_operation *operation,
 	const struct kp_dnn_tensor *a = tensor_of(operation, MULTIPLY_A);
 	const struct kp_dnn_tensor *b = tensor_of(operation, MULTIPLY_B);
 	const struct kp_dnn_tensor *c = tensor_of(operation, MULTIPLY_C);
-	struct words words = {.length = 0};
+	struct words words = {"", 0};
 
 	if (!a || !b || !c || a->rank < 2 || b->rank < 2)
 		return false;
@@ -411,7 +420,7 @@ static bool describe_rest(const struct kp_dnn_operation *const *operations, size
 			  struct kp_library_call *call)
 {
 	const struct kp_dnn_tensor *largest = NULL;
-	struct words words = {.length = 0};
+	struct words words = {"", 0};
 	uint64_t *size = kp_library_sizes_to_set(call);
 
 	for (size_t i = 0; i < count; i++)

@@ -215,13 +215,19 @@ static const struct rule *fits_rule(CUfunction function, struct fit *fit)
 	return NULL;
 }
 
+static bool is_same(const struct fit *a, const struct fit *b)
+{
+	return a->rule == b->rule && memcmp(a->offsets, b->offsets, sizeof(a->offsets)) == 0 &&
+	       memcmp(a->scalars, b->scalars, sizeof(a->scalars)) == 0;
+}
+
 /* The number of a fit + 1, with the lock; 0: there are too many. */
 static uint32_t keep(const struct fit *fit)
 {
 	uint32_t count = atomic_load(&fits_used);
 
 	for (uint32_t i = 0; i < count; i++)
-		if (memcmp(&fits[i], fit, sizeof(*fit)) == 0)
+		if (is_same(&fits[i], fit))
 			return i + 1;
 	if (count == FITS_MOST)
 		return 0;
@@ -393,7 +399,7 @@ void kp_parameters_launch_begins(CUfunction function, void *const *parameters, v
 	if (!fit || (!parameters && !buffer))
 		return;
 	said.causal = said.count = 0;
-	if (!read_sizes(fit, parameters, buffer, pending->grid, &said))
+	if (!read_sizes(fit, parameters, buffer, pending->grid, &said) || !said.count)
 		return;
 	last = &lasts[fit - fits][(said.sizes[0] ^ said.sizes[said.count - 1]) % LASTS];
 	place = atomic_load_explicit(last, memory_order_relaxed);

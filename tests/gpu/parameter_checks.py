@@ -48,6 +48,9 @@ PARAMETERS = [
     ("lambda a=r(33, 5003): F.softmax(a, -1)", "softmax rows 33 n 5003"),
     ("lambda a=r(33, 151936, dt=f32): F.softmax(a, -1)", "softmax rows 33 n 151936"),
     ("lambda a=r(1237, 77, 13, dt=f32): F.softmax(a, 1)", "softmax outer 1237 n 77 inner 13"),
+    ("lambda a=r(33, 16384): F.softmax(a, -1)", "softmax rows 33 n 16384"),
+    ("lambda a=r(43, 5003, dt=torch.float64): a.sum(-1)", "reduction rows 43 n 5003"),
+    ("lambda a=r(4, 151936, dt=f32): a.topk(50)", "top k rows 4 n 151936 k 50"),
     ("lambda: x.sum(-1)", "reduction rows 1237 n 4096"),
     ("lambda a=r(41, 5003, dt=f32): a.argmax(-1)", "reduction rows 41 n 5003"),
     ("lambda a=r(1001, 37): a.amax(0)", "reduction rows 37 n 1001"),
@@ -66,6 +69,8 @@ PARAMETERS = [
      "attention b 2 h 8 hk 8 sq 2050 sk 2050 d 128 dv 128, causal, f16, flash 2"),
     ("lambda q=r(3, 12, 517, 64), k=r(3, 12, 771, 64): attend('EFFICIENT_ATTENTION', q, k)",
      "attention b 3 h 12 hk 12 sq 517 sk 771 d 64 dv 64, bf16, memory-efficient"),
+    ("lambda q=r(3, 12, 517, 64, dt=half): attend('EFFICIENT_ATTENTION', q, q)",
+     "attention b 3 h 12 hk 12 sq 517 sk 517 d 64 dv 64, f16, memory-efficient"),
     ("lambda q=r(2, 8, 300, 64, dt=f32): attend('EFFICIENT_ATTENTION', q, q, True)",
      "attention b 2 h 8 hk 8 sq 300 sk 300 d 64 dv 64, causal, f32, memory-efficient"),
 ]
@@ -103,11 +108,17 @@ def norm(x, w):
     return (y * torch.rsqrt(y.pow(2).mean(-1, keepdim=True) + 1e-6)).to(x.dtype) * w
 def act(x):
     return F.silu(x[:, :2048]) * x[:, 2048:]
-norm, act = torch.compile(norm, dynamic=False), torch.compile(act, dynamic=False)
+def turn(x):
+    return x.t().contiguous() + 1
+def softmax(x):
+    return torch.softmax(x.float(), -1).to(x.dtype)
+norm, act, turn, softmax = (torch.compile(f, dynamic=False) for f in (norm, act, turn, softmax))
 """
 COMPILED = [
     ("lambda: norm(x, w)", "reduction x 1237 r 4096"),
     ("lambda: act(x)", "pointwise x 2533376"),
+    ("lambda a=r(1237, 517): turn(a)", "pointwise y 517 x 1237"),
+    ("lambda a=r(1237, 512): softmax(a)", "reduction x 1237 r 512"),
 ]
 
 

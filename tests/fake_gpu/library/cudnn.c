@@ -82,17 +82,21 @@ int cudnnBackendCreateDescriptor(int type, void **out)
 	return SUCCESS;
 }
 
+static void drop(struct descriptor *descriptor);
+
+static void empty(struct attribute *attribute)
+{
+	for (int64_t i = 0; attribute->type == OF_DESCRIPTOR && i < attribute->count; i++)
+		drop(((struct descriptor **)attribute->elements)[i]);
+	free(attribute->elements);
+}
+
 static void drop(struct descriptor *descriptor)
 {
 	if (--descriptor->uses)
 		return;
-	for (int i = 0; i < descriptor->attribute_count; i++) {
-		struct attribute *attribute = &descriptor->attributes[i];
-
-		for (int64_t k = 0; attribute->type == OF_DESCRIPTOR && k < attribute->count; k++)
-			drop(((struct descriptor **)attribute->elements)[k]);
-		free(attribute->elements);
-	}
+	for (int i = 0; i < descriptor->attribute_count; i++)
+		empty(&descriptor->attributes[i]);
 	memset(descriptor, 0xdd, sizeof(*descriptor));
 	free(descriptor);
 }
@@ -144,18 +148,20 @@ static int set(struct descriptor *descriptor, int name, int type, int64_t count,
 {
 	struct attribute *attribute = find(descriptor, name);
 	size_t bytes = (size_t)count * bytes_of(type);
+	void *copy = malloc(bytes);
 
-	if (!attribute && descriptor->attribute_count == ATTRIBUTES_MOST)
+	if (!copy || (!attribute && descriptor->attribute_count == ATTRIBUTES_MOST)) {
+		free(copy);
 		return BAD_PARAM;
-	if (!attribute) {
-		attribute = &descriptor->attributes[descriptor->attribute_count++];
-		attribute->elements = NULL;
 	}
+	memcpy(copy, elements, bytes);
 	for (int64_t i = 0; type == OF_DESCRIPTOR && i < count; i++)
-		((struct descriptor *const *)elements)[i]->uses++;
-	free(attribute->elements);
-	*attribute = (struct attribute){name, type, count, malloc(bytes)};
-	memcpy(attribute->elements, elements, bytes);
+		((struct descriptor **)copy)[i]->uses++;
+	if (attribute)
+		empty(attribute);
+	else
+		attribute = &descriptor->attributes[descriptor->attribute_count++];
+	*attribute = (struct attribute){name, type, count, copy};
 	return SUCCESS;
 }
 
@@ -192,16 +198,17 @@ static void fill(struct descriptor *out, int name, struct descriptor *of)
 static int results(struct descriptor *heuristics, int64_t asked, int64_t *count,
 		   struct descriptor **out)
 {
-	struct descriptor *engine;
+	struct descriptor *graph = referred(heuristics, HEURISTICS_GRAPH), *engine;
 
 	*count = ENGINES;
-	for (int64_t i = 0; i < asked && i < ENGINES; i++) {
-		cudnnBackendCreateDescriptor(ENGINE, (void **)&engine);
-		fill(engine, ENGINE_GRAPH, referred(heuristics, HEURISTICS_GRAPH));
+	for (int64_t i = 0; graph && i < asked && i < ENGINES; i++) {
+		if (cudnnBackendCreateDescriptor(ENGINE, (void **)&engine) != SUCCESS)
+			return BAD_PARAM;
+		fill(engine, ENGINE_GRAPH, graph);
 		fill(out[i], CONFIG_ENGINE, engine);
 		drop(engine);
 	}
-	return SUCCESS;
+	return graph ? SUCCESS : BAD_PARAM;
 }
 
 int cudnnBackendGetAttribute(void *descriptor, int name, int type, int64_t asked, int64_t *count,
