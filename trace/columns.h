@@ -14,6 +14,7 @@
 #include "trace/lanes.h"
 #include "trace/launch_run.h"
 #include "trace/library_call.h"
+#include "trace/library_launch.h"
 #include "trace/records.h"
 #include "trace/status.h"
 

@@ -3,6 +3,8 @@
 
 #include <stddef.h>
 
+#include "trace/library_launch.h"
+
 _Static_assert(sizeof(struct kp_library_node) == 44, "no padding: it is written member by member");
 
 /* X(cudaDataType, name, bits) */

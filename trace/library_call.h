@@ -1,6 +1,6 @@
 /*
- * Calls of NVIDIA's libraries that launched kernels: the records of LIBRARY_CALLS, LIBRARY_LAUNCHES
- * and LIBRARY_NODES chunks.
+ * Calls of NVIDIA's libraries that launched kernels: the records of LIBRARY_CALLS chunks. What they
+ * launched: library_launch.h.
  *
  * A call is what the program asked of a library at its door, without the data: function, sizes,
  * types, transposes. Equal calls of a process are one entry of its table. Only the outermost call
@@ -135,34 +135,5 @@ const struct kp_data_type *kp_data_type(uint64_t code);
  */
 const char *kp_library_compute_name(uint64_t code);
 const char *kp_library_epilogue_name(uint64_t code);
-
-/*
- * One launch in a call, or one of the first launches of a graph that has nodes from calls.
- *
- * `ordinal` counts the kernels that the process had launched when the launch returned, those of
- * graphs included, those launched while records were off left out. `before` of these came while it
- * was under way. analyzers/library_match.h says what follows from that.
- */
-struct kp_library_launch {
-	uint64_t start_ns, end_ns; /* a time shortly before the launch, twice */
-	uint64_t ordinal;
-	uint32_t before;
-	uint32_t others;          /* threads besides its own that had launched before */
-	uint32_t call;            /* number of a kp_library_call of the same process */
-	uint32_t part;            /* 0, 1, … among the launches of this one call */
-	uint32_t context, stream; /* CUPTI's, as in kp_launch_config; UINT32_MAX: unknown */
-	uint32_t grid[3];         /* blocks */
-	uint32_t block[3];        /* threads; 0: unknown */
-	uint32_t graph;           /* number of the graph + 1, as in kp_library_node; 0: a kernel */
-};
-
-/* One kernel node of an executable graph, captured while its thread was in a call. */
-struct kp_library_node {
-	uint32_t graph; /* 0, 1, … among the executable graphs of the process that have such */
-	uint32_t index; /* among all nodes of the graph, as created: the lower half of CUPTI's id */
-	uint32_t kernels; /* that a launch of the graph issues; UINT32_MAX: unknown */
-	uint32_t call, part;
-	uint32_t grid[3], block[3];
-};
 
 #endif

@@ -15,6 +15,7 @@
 #include "trace/host_call.h"
 #include "trace/launch_run.h"
 #include "trace/library_call.h"
+#include "trace/library_launch.h"
 #include "trace/reader_part.h"
 #include "trace/records.h"
 #include "trace/status.h"

@@ -8,6 +8,7 @@
 #include "trace/batches.h"
 #include "trace/codec.h"
 #include "trace/library_call.h"
+#include "trace/library_launch.h"
 
 /* The longest varint of 32 bits, and what a row takes at most. */
 #define KP_ROW_U32_BYTES 5

@@ -17,6 +17,7 @@
 #include "trace/host_call.h"
 #include "trace/launch_run.h"
 #include "trace/library_call.h"
+#include "trace/library_launch.h"
 #include "trace/records.h"
 #include "trace/status.h"
 

@@ -28,20 +28,18 @@ static const struct kp_fake_kernel kernels[KERNELS] = {
 			 "St5arrayIPcLm1EEEEvlT0_T1_",
 		 .parameter_count = 3,
 		 .parameter_bytes = {8, 4, 8}},
-	[NORM] =
-		{.name = "_ZN2at6native42_GLOBAL__N__20_layer_norm_kernel_cu_28vectorized_layer_norm_"
-			 "kernelIffLb0EEEviT0_PKT_S5_S5_PS2_S6_PS3_",
-		 .parameter_count = 8,
-		 .parameter_bytes = {4, 4, 8, 8, 8, 8, 8, 8}},
+	[NORM] = {.name = "_ZN2at6native42_GLOBAL__N__20_layer_norm_kernel_cu_"
+			  "28vectorized_layer_norm_kernelIffLb0EEEviT0_PKT_S5_S5_PS2_S6_PS3_",
+		  .parameter_count = 8,
+		  .parameter_bytes = {4, 4, 8, 8, 8, 8, 8, 8}},
 	[FLASH] = {.name = "_ZN13pytorch_flash16flash_fwd_kernelI23Flash_fwd_kernel_traitsILi64EN7"
 			   "cutlass10bfloat16_tEEEEvNS_16Flash_fwd_paramsE",
 		   .parameter_count = 1,
 		   .parameter_bytes = {472}},
-	[REDUCE] =
-		{.name = "_ZN2at6native13reduce_kernelILi512ELi1ENS0_8ReduceOpIfNS0_7MeanOpsIffffEEj"
-			 "fLi4ELi4EEEEEvT1_",
-		 .parameter_count = 1,
-		 .parameter_bytes = {1048}},
+	[REDUCE] = {.name = "_ZN2at6native13reduce_kernelILi512ELi1ENS0_8ReduceOpIfNS0_"
+			    "7MeanOpsIffffEEjfLi4ELi4EEEEEvT1_",
+		    .parameter_count = 1,
+		    .parameter_bytes = {1048}},
 	[TRITON] = {.name = "triton_red_fused_add_mean_0",
 		    .parameter_count = 7,
 		    .parameter_bytes = {8, 8, 8, 4, 4, 8, 8}},
