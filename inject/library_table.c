@@ -48,13 +48,17 @@ void kp_library_table_forget(void)
 	atomic_store(&used, 0);
 }
 
+/* Of products, which have no sizes by name, all that comes before those. */
 static uint32_t hash(const struct kp_library_call *call)
 {
+	const size_t first = offsetof(struct kp_library_call, from) / sizeof(uint64_t);
 	const uint64_t *words = (const uint64_t *)call;
 	uint64_t sum = 0;
 
 #pragma GCC unroll 64
-	for (size_t i = 0; i < WORDS; i++)
+	for (size_t i = 0; i < first; i++)
+		sum = (sum ^ words[i]) * 0x9e3779b97f4a7c15ULL;
+	for (size_t i = first; call->names && i < WORDS; i++)
 		sum = (sum ^ words[i]) * 0x9e3779b97f4a7c15ULL;
 	return (uint32_t)(sum >> 32) & (PLACES - 1);
 }
