@@ -5,8 +5,8 @@
     scenarios.py --build DIR NAME…   runs them; status 1 if one fails
 
 A row (scenario.py) says what runs, with which faults (common/faults.def), and what kprof must then do
-or say; more rows stand in processes.py, endings.py, host_calls.py, library_calls.py, dnn_calls.py, parameter_calls.py, ranges.py,
-storms.py, watching.py, counters.py and ab.py.
+or say; more rows stand in processes.py, endings.py, host_calls.py, library_calls.py, dnn_calls.py,
+parameter_calls.py, ranges.py, storms.py, watching.py, counters.py and ab.py.
 Numbers in brackets are those of public reports of the same fault in other tools, «cases».
 """
 
