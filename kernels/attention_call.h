@@ -31,6 +31,7 @@ struct kp_attention_call {
 	int32_t offset;
 	float scale; /* of scores, in powers of two; with a cap, twice that over the cap */
 	float cap;   /* in powers of two; 0: none */
+	const int32_t *position; /* for the versions for all alone */
 };
 
 #endif

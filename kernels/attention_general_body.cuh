@@ -264,6 +264,8 @@ static __device__ inline void run(const struct kp_attention_call *call)
 	wait_for_launch_in_front();
 	if (!prefill_find(call, nullptr, 0, ROWS, KEYS, &piece) || piece.row >= piece.queries)
 		return;
+	if (call->position)
+		prefill_cut(call, ROWS, KEYS, &piece);
 	row = piece.row + (int)(threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4);
 	tile = piece.last + 1 - piece.tiles;
 	begin(call, &piece, row, &work);

@@ -142,6 +142,16 @@ __device__ inline bool prefill_find(const struct kp_attention_call *call, const 
 	return true;
 }
 
+/* The same where *position says how far a cache is filled. */
+__device__ inline void prefill_cut(const struct kp_attention_call *call, int rows, int keys,
+				   struct prefill_piece *out)
+{
+	out->keys = min(out->keys, *call->position + out->queries);
+	if (call->causal)
+		out->shift = out->keys - out->queries + call->offset;
+	prefill_find_tiles(call, rows, keys, out);
+}
+
 /* Where a row's log-sum-exp goes. */
 __device__ inline float *prefill_lse(const struct kp_attention_call *call,
 				     const struct prefill_piece *piece, int row)

@@ -22,20 +22,24 @@ struct version {
 	/* Tiles of queries, and of keys and of values, in shared memory; 0: not with the copy
 	 * engine. */
 	uint32_t q_stages, stages;
+	/* Of those with the copy engine: fewer keys are another's, and so is a mask. */
+	uint32_t keys_least;
+	bool unmasked;
 };
 
-enum { HOPPER_64, HOPPER_128, HOPPER_128_WIDE, ANY_64, ANY_96, ANY_128, ANY_256, VERSIONS };
-
+/* Those with the copy engine first; the first that fits is taken.
+ * docs/results/2026-11-30-attention-prefill.md has the times that say which is for what. */
 // clang-format off
-static const struct version versions[VERSIONS] = {
-	[HOPPER_64]       = {KP_KERNEL_prefill_hopper_64,        64, 192, 128, 512, 2, 2},
-	[HOPPER_128]      = {KP_KERNEL_prefill_hopper_128,      128, 128, 128, 384, 2, 2},
-	[HOPPER_128_WIDE] = {KP_KERNEL_prefill_hopper_128_wide, 128, 128, 176, 384, 1, 2},
-	[ANY_64]          = {KP_KERNEL_prefill_any_64,           64,  64,  64, 128, 0, 0},
-	[ANY_96]          = {KP_KERNEL_prefill_any_96,           96,  64,  64, 128, 0, 0},
-	[ANY_128]         = {KP_KERNEL_prefill_any_128,         128,  64,  64, 128, 0, 0},
-	[ANY_256]         = {KP_KERNEL_prefill_any_256,         256,  64,  16, 128, 0, 0},
+static const struct version versions[] = {
+	{KP_KERNEL_prefill_hopper_64,        64, 192, 128, 512, 2, 2, 0,    false},
+	{KP_KERNEL_prefill_hopper_128_wide, 128, 128, 176, 384, 1, 2, 4096, true},
+	{KP_KERNEL_prefill_hopper_128,      128, 128, 128, 384, 2, 2, 0,    false},
+	{KP_KERNEL_prefill_any_64,           64,  64,  64, 128, 0, 0, 0,    false},
+	{KP_KERNEL_prefill_any_96,           96,  64,  64, 128, 0, 0, 0,    false},
+	{KP_KERNEL_prefill_any_128,         128,  64,  64, 128, 0, 0, 0,    false},
+	{KP_KERNEL_prefill_any_256,         256,  64,  16, 128, 0, 0, 0,    false},
 };
+#define VERSIONS (sizeof(versions) / sizeof(versions[0]))
 // clang-format on
 
 static const char *shape_trouble(const struct kp_attention_prefill_args *args)
@@ -58,6 +62,8 @@ static const char *shape_trouble(const struct kp_attention_prefill_args *args)
 		return "both starts and pages";
 	if (args->q_starts && (args->q_total > INT32_MAX || args->k_total > INT32_MAX))
 		return "there are more than 2147483647 rows";
+	if (args->k_starts && args->position)
+		return "both starts and a position";
 	if (args->pages && args->page_tokens == 0)
 		return "page_tokens is 0";
 	return NULL;
@@ -113,7 +119,7 @@ static bool is_for_hopper(const struct kp_attention_prefill_args *args,
 {
 	if (device->compute_capability != HOPPER || (args->head_dim != 64 && args->head_dim != 128))
 		return false;
-	if (args->softcap != 0 || args->pages || args->keys == 0 ||
+	if (args->softcap != 0 || args->pages || args->position || args->keys == 0 ||
 	    !(args->scale > 0 && args->scale <= 3.0e38F / LOG2_E))
 		return false;
 	if (args->q_starts && (args->q_total == 0 || args->k_total == 0))
@@ -123,17 +129,25 @@ static bool is_for_hopper(const struct kp_attention_prefill_args *args,
 	       is_mappable(args->v_batch, args->v_key, args->v_head);
 }
 
+static bool fits(const struct version *version, const struct kp_attention_prefill_args *args,
+		 bool for_hopper)
+{
+	if (version->stages == 0)
+		return version->head_dim >= args->head_dim;
+	return for_hopper && version->head_dim == args->head_dim &&
+	       args->keys >= version->keys_least && !(version->unmasked && args->causal);
+}
+
 static const struct version *version_of(const struct kp_attention_prefill_args *args,
 					const struct kp_kernel_device *device)
 {
-	if (is_for_hopper(args, device)) {
-		if (args->head_dim == 64)
-			return &versions[HOPPER_64];
-		return &versions[args->causal ? HOPPER_128 : HOPPER_128_WIDE];
-	}
-	for (int i = ANY_64;; i++)
-		if (versions[i].head_dim >= args->head_dim)
+	bool for_hopper = is_for_hopper(args, device);
+
+	/* The last takes all that there is. */
+	for (size_t i = 0; i + 1 < VERSIONS; i++)
+		if (fits(&versions[i], args, for_hopper))
 			return &versions[i];
+	return &versions[VERSIONS - 1];
 }
 
 /* Heads whose blocks run at the same time: as many as have their keys and values in L2. */
@@ -158,7 +172,7 @@ static uint32_t shared_bytes(const struct version *version)
 
 uint32_t kp_attention_prefill_shared_bytes(enum kp_kernel_id kernel)
 {
-	for (int i = 0; i < VERSIONS; i++)
+	for (size_t i = 0; i < VERSIONS; i++)
 		if (versions[i].kernel == kernel)
 			return shared_bytes(&versions[i]);
 	return 0;
@@ -191,6 +205,7 @@ static void fill(const struct kp_attention_prefill_args *args, const struct vers
 	out->lse = args->lse;
 	out->q_starts = args->q_starts, out->k_starts = args->k_starts;
 	out->pages = args->pages;
+	out->position = args->position;
 	out->q_batch = args->q_batch, out->q_query = args->q_query, out->q_head = args->q_head;
 	out->k_batch = args->k_batch, out->k_key = args->k_key, out->k_head = args->k_head;
 	out->v_batch = args->v_batch, out->v_key = args->v_key, out->v_head = args->v_head;

@@ -15,7 +15,8 @@
  * k_starts have batch + 1 numbers, the first rows and the end; `queries` and `keys` are the most
  * that a sequence has, q_total and k_total at least the last of those numbers. Keys may lie in
  * pages of page_tokens: key j of sequence b is in page pages[b, j / page_tokens], and k_batch and
- * v_batch are the strides of pages.
+ * v_batch are the strides of pages. With a position, as programs have it whose cache is filled step
+ * by step, all sequences have *position + queries keys, `keys` at most: the rows of their caches.
  *
  * Two numbers: FLOPs 4 · batch · q_heads · queries · keys · head_dim (half of it causal), over the
  * measured rate of bf16 products (docs/ceilings.md); bytes of q, k, v and out, each moved once.
@@ -53,6 +54,7 @@ struct kp_attention_prefill_args {
 		       NULL: not wanted */
 	const int32_t *q_starts, *k_starts; /* both, or NULL: all sequences are as long */
 	const int32_t *pages;               /* NULL: keys are contiguous */
+	const int32_t *position; /* one number; NULL: there are `keys`; not with starts */
 	uint32_t batch, q_heads, kv_heads, head_dim, queries, keys;
 	uint32_t q_total, k_total; /* with starts */
 	uint32_t page_tokens;      /* with pages */

@@ -2,6 +2,7 @@
 #include "kernels/candidates.h"
 
 #include "kernels/activation.h"
+#include "kernels/attention_prefill.h"
 #include "kernels/linear_skinny.h"
 #include "kernels/norm.h"
 #include "kernels/softmax.h"
@@ -11,6 +12,7 @@ union args {
 	struct kp_norm_args rmsnorm, layernorm;
 	struct kp_activation_args activation;
 	struct kp_softmax_args softmax;
+	struct kp_attention_prefill_args attention_prefill;
 };
 
 /* ---- from values to arguments ---- */

@@ -1,11 +1,12 @@
-/* linear_skinny and attention_decode for the table of bench_operators.c; see bench_operators.h. */
+/* Operators with forms of their own, linear_skinny and attentions, for the table of
+ * bench_operators.c; see bench_operators.h. */
 #ifndef KP_PROFILER_BENCH_DECODE_H
 #define KP_PROFILER_BENCH_DECODE_H
 
 #include "profiler/bench_operators.h"
 
 /* X(name): each has these functions. */
-#define KP_BENCH_DECODE(X) X(linear) X(attention)
+#define KP_BENCH_DECODE(X) X(linear) X(attention) X(prefill)
 
 #define KP_BENCH_DECODE_DECLARE(name)                                                              \
 	extern const struct kp_bench_form kp_bench_##name##_form;                                  \
@@ -23,6 +24,9 @@
 					   const struct kp_kernel_device *device);
 KP_BENCH_DECODE(KP_BENCH_DECODE_DECLARE)
 #undef KP_BENCH_DECODE_DECLARE
+
+/* Of a shape; causal, half of them. */
+double kp_bench_prefill_flops(const struct kp_bench_shape *shape);
 
 /* All of a row but its name, words and shapes. */
 #define KP_BENCH_DECODE_ROW(name)                                                                  \

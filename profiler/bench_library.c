@@ -97,6 +97,8 @@ EXPORT uint32_t kprof_bench_size(const struct kprof_bench *bench, const char *ke
 		return shape->page_tokens;
 	if (strcmp(key, "narrow") == 0)
 		return shape->narrow;
+	if (strcmp(key, "causal") == 0)
+		return shape->causal;
 	return strcmp(key, "varied") == 0 ? shape->varied : 0;
 }
 

@@ -34,8 +34,8 @@ uint32_t kprof_bench_units(const struct kprof_bench *bench);
 uint64_t kprof_bench_moved_bytes(const struct kprof_bench *bench);
 void kprof_bench_describe(const struct kprof_bench *bench, uint32_t buffer,
 			  struct kprof_bench_buffer *out);
-/* A size of the shape, by its key, as in tokens; also page_tokens, varied, and as enum kp_dtype
- * narrow. 0: it has none. */
+/* A size of the shape, by its key, as in tokens; also page_tokens, varied, causal, and as enum
+ * kp_dtype narrow. 0: it has none. */
 uint32_t kprof_bench_size(const struct kprof_bench *bench, const char *key);
 
 /* The first fill_bytes of a buffer; the rest repeats them. */

@@ -373,6 +373,12 @@ const struct kp_bench_operator kp_bench_operators[] = {
 	 .shapes = "32x32x8x4096x128 64x32x32x2048x128 1x32x8x32768x128 128x64x8x8192x128 "
 		   "32x32x8x4096x128,page=16 64x32x8x8192x128,page=16,varied "
 		   "32x32x8x4096x128,e4m3 1x32x8x4096x64 32x16x16x4096x256 1x64x4x32768x128"},
+	{"attention_prefill", "attention of whole sequences",
+	 KP_BENCH_DECODE_ROW(prefill), .flops = kp_bench_prefill_flops,
+	 .shapes = "32x32x32x2048x128 32x32x32x2048x128,causal 4x32x32x8192x128,causal "
+		   "2x32x32x16384x128 16x16x16x2048x64 16x16x16x2048x64,causal "
+		   "8x32x32x512x128 8x32x32x512x128,causal 4x32x8x4096x128,causal "
+		   "4x16x16x2048x96,causal 2x16x16x2048x256,causal"},
 };
 // clang-format on
 const size_t kp_bench_operator_count = sizeof(kp_bench_operators) / sizeof(kp_bench_operators[0]);

@@ -64,12 +64,15 @@ struct kp_bench_operator {
 	/* What follows is NULL for operators on rows. */
 	const struct kp_bench_form *form;
 	/* Instead of `reference`: also what a result may be off besides half a unit in the last
-	 * place. Else that is a share of the largest result of the row. */
+	 * place; INFINITY: it is not known. Else that is a share of the largest result of the row.
+	 */
 	void (*bounded)(const struct kp_bench_call *call, double *expected, double *slack);
 	/* Why it cannot run, NULL if it can; and bytes of workspace. */
 	const char *(*trouble)(const struct kp_bench_call *call);
 	size_t (*workspace)(const struct kp_bench_call *call,
 			    const struct kp_kernel_device *device);
+	/* NULL: bytes alone count. */
+	double (*flops)(const struct kp_bench_shape *shape);
 };
 
 extern const struct kp_bench_operator kp_bench_operators[];

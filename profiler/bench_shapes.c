@@ -74,6 +74,10 @@ static bool parse_word(const struct kp_bench_form *form, const char *text, size_
 		out->varied = true;
 		return true;
 	}
+	if (form->is_causal && is_word(text, length, "causal")) {
+		out->causal = true;
+		return true;
+	}
 	return form->is_paged && length > before && memcmp(text, page, before) == 0 &&
 	       parse_size(text + before, length - before, &out->page_tokens);
 }
@@ -130,8 +134,9 @@ void kp_bench_shape_write(const struct kp_bench_form *form, const struct kp_benc
 	if (shape->page_tokens)
 		at += (size_t)snprintf(out + at, KP_BENCH_SHAPE_TEXT - at, ",page=%u",
 				       shape->page_tokens);
-	snprintf(out + at, KP_BENCH_SHAPE_TEXT - at, "%s%s%s", shape->varied ? ",varied" : "",
-		 shape->narrow ? "," : "", shape->narrow ? kp_dtype_name(shape->narrow) : "");
+	snprintf(out + at, KP_BENCH_SHAPE_TEXT - at, "%s%s%s%s", shape->varied ? ",varied" : "",
+		 shape->causal ? ",causal" : "", shape->narrow ? "," : "",
+		 shape->narrow ? kp_dtype_name(shape->narrow) : "");
 }
 
 uint32_t kp_bench_length(const struct kp_bench_shape *shape, uint32_t sequence)

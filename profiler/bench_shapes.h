@@ -4,6 +4,7 @@
  *   4096x8192                          sizes, in the order of the operator's form
  *   32x32x8x4096x128,page=16,varied    and words: a paged cache, lengths that vary
  *   8x14336x4096,e4m3                  the type of weights or caches
+ *   32x32x32x2048x128,causal           a row sees keys up to its own
  *
  * A comma does for an x too.
  */
@@ -24,6 +25,7 @@ struct kp_bench_shape {
 	uint32_t batch, q_heads, kv_heads, keys, head_dim; /* of attention */
 	uint32_t page_tokens;                              /* 0: a contiguous cache */
 	bool varied;                                       /* lengths between 1 and keys */
+	bool causal;                                       /* a row sees keys up to its own */
 	enum kp_dtype narrow; /* of weights or caches; KP_DTYPE_BF16: as all else */
 };
 
@@ -38,7 +40,7 @@ struct kp_bench_form {
 	const char *unit_word;            /* what one is called */
 	uint32_t samples;                 /* units that the reference takes at most */
 	bool is_paged, is_narrow;         /* takes page= and varied; e4m3 */
-	bool takes_int8;
+	bool takes_int8, is_causal;       /* int8; causal */
 	bool reads; /* all but a little is read: reading is what it is compared with */
 };
 

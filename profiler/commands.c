@@ -238,7 +238,8 @@ static const struct kp_option bench_options[] = {
 		 "tokens, outputs and inputs, and ,e4m3 or ,int8 behind them for the type of the "
 		 "weight; for attention_decode, sequences, query heads, key heads, keys and "
 		 "elements of a head, then ,page=TOKENS for a paged cache, ,varied for lengths "
-		 "that vary, ,e4m3 for the type of the cache."},
+		 "that vary, ,e4m3 for the type of the cache; for attention_prefill, sequences, "
+		 "query heads, key heads, rows and elements of a head, and ,causal."},
 	{0},
 };
 static const struct kp_option manual_options[] = {

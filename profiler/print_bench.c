@@ -10,6 +10,14 @@ static double gbps(const struct kp_bench_result *result, const struct kp_bench_t
 	return time->median_us > 0 ? (double)result->bytes / time->median_us / 1e3 : 0;
 }
 
+/* 0: not of this operator. */
+static double tflops(const struct kp_bench_result *result, const struct kp_bench_time *time)
+{
+	if (!result->operator->flops || !(time->median_us > 0))
+		return 0;
+	return result->operator->flops(&result->shape) / time->median_us / 1e6;
+}
+
 /* The plain kernel's time over the time. */
 static double plain_pct(const struct kp_bench_result *result)
 {
@@ -45,8 +53,10 @@ static void print_row(FILE *file, const struct kp_bench_result *result, int widt
 	char symbol[64], shape[KP_BENCH_SHAPE_TEXT];
 
 	kp_kernel_symbol(result->plan.kernel, result->dtype, symbol, sizeof(symbol));
-	fprintf(file, "%-*s %8.2f %9.0f %7.1f%% ", width, shape_of(result, shape),
-		result->cold.median_us, gbps(result, &result->cold), plain_pct(result));
+	fprintf(file, "%-*s %8.2f ", width, shape_of(result, shape), result->cold.median_us);
+	if (result->operator->flops)
+		fprintf(file, "%8.0f ", tflops(result, &result->cold));
+	fprintf(file, "%9.0f %7.1f%% ", gbps(result, &result->cold), plain_pct(result));
 	if (result->ceiling_gbps > 0)
 		fprintf(file, "%9.1f%% %8.1f%% ", ceiling_pct(result, &result->cold),
 			ceiling_pct(result, &result->cold_chain));
@@ -111,8 +121,10 @@ void kp_print_bench(FILE *file, const struct kp_gpu *gpu, const struct kp_bench_
 	if (reads)
 		fprintf(file, "Reading    %.0f GB/s at most, measured before\n",
 			results[0].ceiling_gbps);
-	fprintf(file, "\n%-*s %9s %9s %8s ", width, "Shape", "Cold, µs", "GB/s",
-		reads ? "Of read" : "Of copy");
+	fprintf(file, "\n%-*s %9s ", width, "Shape", "Cold, µs");
+	if (count > 0 && results[0].operator->flops)
+		fprintf(file, "%8s ", "TFLOP/s");
+	fprintf(file, "%9s %8s ", "GB/s", reads ? "Of read" : "Of copy");
 	if (reads)
 		fprintf(file, "%10s %9s ", "Of most", "In chain");
 	fprintf(file, "%8s %9s %9s  %s\n", "Hot, µs", "Chain, µs", "Error", "Kernel");
@@ -184,6 +196,8 @@ static void emit_shape(struct kp_emit *emit, const struct kp_bench_result *resul
 		kp_emit_count(emit, "page_tokens", result->shape.page_tokens);
 		kp_emit_bool(emit, "varied", result->shape.varied);
 	}
+	if (result->form->is_causal)
+		kp_emit_bool(emit, "causal", result->shape.causal);
 	kp_emit_string(emit, "dtype", kp_dtype_name(result->dtype));
 	if (result->form->is_narrow)
 		kp_emit_string(emit, "narrow_dtype", kp_dtype_name(result->shape.narrow));
@@ -199,6 +213,8 @@ static void emit_times(struct kp_emit *emit, const struct kp_bench_result *resul
 	emit_time(emit, "chain", &result->hot_chain);
 	emit_time(emit, reads ? "read" : "copy", &result->plain);
 	kp_emit_number(emit, "cold_gbps", gbps(result, &result->cold), 1);
+	if (result->operator->flops)
+		kp_emit_number(emit, "cold_tflops", tflops(result, &result->cold), 1);
 	kp_emit_number(emit, reads ? "of_read_pct" : "of_copy_pct", plain_pct(result), 1);
 	if (!reads)
 		return;

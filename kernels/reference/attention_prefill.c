@@ -41,6 +41,8 @@ static void find(struct row *row)
 		row->k_start = args->k_starts[row->sequence];
 		row->keys = args->k_starts[row->sequence + 1] - row->k_start;
 	}
+	if (args->position && row->keys > *args->position + row->queries)
+		row->keys = *args->position + row->queries;
 	find_keys(row);
 }
 

@@ -240,6 +240,27 @@ class Operators(Case):
                     self.assertAlmostEqual(result["chain_of_ceiling_pct"], share, delta=0.2)
                     self.assertNotIn("copy", result)
 
+    def test_prefill(self):
+        """Rows of some heads are compared; FLOPs are counted, causal half of them."""
+        for shape, kernel, pairs in (("2x4x2x70x96", "any_96", 70 * 70),
+                                     ("1x3x3x65x104,causal", "any_128", 65 * 65 / 2),
+                                     ("3x5x1x9x256", "any_256", 81), ("1x1x1x1x7", "any_64", 1)):
+            with self.subTest(shape):
+                result = self.one("attention_prefill", "--shape", shape)
+                batch, heads, kv_heads, rows, head = map(int, shape.split(",")[0].split("x"))
+                self.assertEqual((result["kernel"], result["checked_units"], result["shape"]),
+                                 (f"kp_prefill_{kernel}_bf16", 1, shape))
+                self.assertEqual(result["bytes"], 4 * batch * (heads + kv_heads) * rows * head)
+                self.assertEqual(result["causal"], "causal" in shape)
+                self.assertTrue(0 <= result["error_of_allowed_pct"] <= 100)
+                flops = 4 * batch * heads * pairs * head
+                self.assertAlmostEqual(result["cold_tflops"],
+                                       flops / result["cold"]["median_us"] / 1e6, delta=0.06)
+        self.refused("attention_prefill", "--shape", "1x4x2x60x64",
+                     faults="wrong=1", says="is wrong in sequence 0, element 0: -?nan")
+        for shape in ("1x4x2x60", "1x4x2x60x64,varied", "1x4x2x60x64,causal,"):
+            self.refused("attention_prefill", "--shape", shape, says=r"ROWSxHEAD_DIM\[,causal\]")
+
     def test_lengths_that_vary(self):
         """Some of what a cache of equal lengths has is not read, and not counted."""
         even = self.one("attention_decode", "--shape", "8x4x1x64x64,page=16")["bytes"]
@@ -255,7 +276,7 @@ class Operators(Case):
         names = [line.split()[0] for line in self.bench(driver=False).stdout.decode().splitlines()]
         self.assertEqual(names, ["ceilings", "rmsnorm", "add_rmsnorm", "layernorm", "silu_mul",
                                  "gelu_mul", "gelu", "rope", "softmax", "linear_skinny",
-                                 "attention_decode"])
+                                 "attention_decode", "attention_prefill"])
 
     def test_output_that_was_never_written(self):
         """The fake leaves the first launch out: what is there is the poison."""

@@ -18,7 +18,8 @@ HAVE_NVCC = os.environ.get("KPROF_HAVE_NVCC") == "ON"
 BUILD = None
 SHAPES = {"rmsnorm": "7x96", "add_rmsnorm": "3x100", "layernorm": "4x64", "silu_mul": "3x64",
           "gelu_mul": "3x7", "gelu": "9x64", "rope": "5x8", "softmax": "3x512",
-          "linear_skinny": "3x70x256,e4m3", "attention_decode": "5x4x2x64x64,page=16,varied"}
+          "linear_skinny": "3x70x256,e4m3", "attention_decode": "5x4x2x64x64,page=16,varied",
+          "attention_prefill": "2x4x2x70x64,causal"}
 
 
 def script(*words):
@@ -34,7 +35,8 @@ class Logic(unittest.TestCase):
         self.assertEqual(names("rmsnorm", "torch"), ["eager"])
         self.assertEqual(names("softmax", "cudnn,compile,torch"), ["eager", "compile"])
         self.assertEqual(names("linear_skinny", "cublas,cudnn"), ["cublas"])
-        self.assertEqual(names("attention_decode", "torch,cudnn"), ["flash", "efficient", "cudnn"])
+        for operator in ("attention_decode", "attention_prefill"):
+            self.assertEqual(names(operator, "torch,cudnn"), ["flash", "efficient", "cudnn"])
 
     def test_refusals(self):
         for words, says in (

@@ -28,6 +28,12 @@ def correct(bench):
     return bench.run([program(bench)]).text().strip()
 
 
+def general(bench):
+    """The versions for all GPUs alone, from the PTX for compute capability 8.0."""
+    return bench.run([program(bench)], env={"KP_TEST_GENERAL": "1", "CUDA_FORCE_PTX_JIT": "1",
+                                            "CUDA_CACHE_DISABLE": "1"}).text().strip()
+
+
 def sanitized(tool):
     def check(bench):
         found = shutil.which("compute-sanitizer") or shutil.which(
@@ -94,6 +100,7 @@ def speed(bench):
 
 CHECKS = [
     Check("prefill-correct", 120, correct, "attention_prefill: every version against float64"),
+    Check("prefill-general", 300, general, "attention_prefill: the versions for all, from PTX"),
     Check("prefill-speed", 240, speed, "attention_prefill: error and speed against PyTorch's"),
     *[Check(f"prefill-{tool}", 300, sanitized(tool), f"compute-sanitizer {tool}")
       for tool in ("memcheck", "racecheck", "initcheck", "synccheck")],

@@ -1,6 +1,7 @@
 /*
  * attention_prefill against float64: every version, tails of rows and of keys, groups of heads,
- * causal with offsets, windows, caps, sequences behind each other, pages, both layouts, alignments.
+ * causal with offsets, windows, caps, sequences behind each other, pages, caches that are filled in
+ * part, both layouts, alignments.
  * What lies outside of the tensors is NaN. Hopper's versions need a GPU that is one.
  */
 #include <math.h>
@@ -18,12 +19,12 @@ struct prefill_case {
 	int32_t offset, lengths[BATCH_MOST];
 	enum kp_dtype dtype;
 	float softcap;
-	bool causal, lse, is_varied, paged, heads_first, special;
+	bool causal, lse, is_varied, paged, heads_first, special, placed;
 };
 
 struct prefill_data {
 	struct kp_tensor q, k, v, out, lse;
-	int32_t *starts, *pages;
+	int32_t *starts, *pages, *position;
 };
 
 static struct prefill_case draw(uint32_t head_dim, unsigned number)
@@ -47,6 +48,7 @@ static struct prefill_case draw(uint32_t head_dim, unsigned number)
 	out.softcap = number % 7 == 5 ? 1.5F : 0;
 	out.is_varied = number % 5 == 2;
 	out.paged = !out.is_varied && number % 7 == 3;
+	out.placed = !out.is_varied && out.keys > out.queries;
 	out.page_tokens = 16 * (1 + kp_random_below(3)) + number % 2;
 	out.heads_first = number % 3 == 1;
 	out.gap = number % 11 == 10 ? 3 : number % 2 * 8;
@@ -106,6 +108,18 @@ static struct kp_tensor make_pages(const struct prefill_case *c, const int32_t *
 	return out;
 }
 
+/* NaN behind the rows of a cache that are filled. */
+static void empty(const struct prefill_case *c, struct kp_tensor *tensor, uint32_t filled)
+{
+	size_t bytes = (size_t)tensor->columns * kp_dtype_bytes(tensor->dtype);
+
+	for (uint32_t plane = 0; plane < tensor->planes; plane++)
+		for (uint32_t row = filled; row < c->keys; row++)
+			memset((char *)tensor->data + (plane * tensor->plane + row * tensor->row) *
+							      (int64_t)kp_dtype_bytes(c->dtype),
+			       KP_POISON_BYTE, bytes);
+}
+
 /* A NaN or an infinity in a few places. */
 static void plant(struct kp_tensor *tensor)
 {
@@ -146,6 +160,12 @@ static void make(const struct prefill_case *c, struct prefill_data *data)
 		kp_tensor_fill(&data->k, KP_FILL_NORMAL, 1);
 		kp_tensor_fill(&data->v, KP_FILL_NORMAL, 1);
 	}
+	data->position = kp_test_alloc(sizeof(int32_t));
+	*data->position = c->placed ? (int32_t)kp_random_below(c->keys - c->queries + 1) : 0;
+	if (c->placed && !c->paged) {
+		empty(c, &data->k, (uint32_t)*data->position + c->queries);
+		empty(c, &data->v, (uint32_t)*data->position + c->queries);
+	}
 	if (c->special) {
 		plant(&data->q);
 		plant(&data->k);
@@ -160,6 +180,7 @@ static void release(struct prefill_data *data)
 		kp_tensor_free(&tensors[i]);
 	kp_test_free(data->starts);
 	kp_test_free(data->pages);
+	kp_test_free(data->position);
 }
 
 /* The strides of sequences, rows and heads. */
@@ -202,6 +223,7 @@ static struct kp_attention_prefill_args args_of(const struct prefill_case *c,
 	args.lse = c->lse ? (float *)data->lse.data : NULL;
 	args.q_starts = args.k_starts = c->is_varied ? data->starts : NULL;
 	args.pages = c->paged ? data->pages : NULL;
+	args.position = c->placed ? data->position : NULL;
 	args.batch = c->batch;
 	args.q_heads = c->kv_heads * c->group;
 	args.kv_heads = c->kv_heads;
@@ -307,12 +329,12 @@ static void check(const struct prefill_case *c, bool again, enum kp_fiber_order 
 	struct kp_attention_prefill_args args;
 	struct prefill_data data;
 
-	kp_case("prefill %s head %u batch %u%s queries %u keys %u heads %u×%u causal %d offset %d "
-		"window %u cap %g pages %u heads first %d gap %u shift %u special %d",
+	kp_case("prefill %s head %u batch %u%s queries %u keys %u%s heads %u×%u causal %d "
+		"offset %d window %u cap %g pages %u heads first %d gap %u shift %u special %d",
 		kp_dtype_name(c->dtype), c->head_dim, c->batch, c->is_varied ? " varied" : "",
-		c->queries, c->keys, c->kv_heads, c->group, c->causal, c->offset, c->window,
-		(double)c->softcap, c->paged ? c->page_tokens : 0, c->heads_first, c->gap, c->shift,
-		c->special);
+		c->queries, c->keys, c->placed ? " partly" : "", c->kv_heads, c->group, c->causal,
+		c->offset, c->window, (double)c->softcap, c->paged ? c->page_tokens : 0,
+		c->heads_first, c->gap, c->shift, c->special);
 	make(c, &data);
 	args = args_of(c, &data);
 	kp_expect(kp_attention_prefill_supports(&args, NULL), "not supported");
@@ -336,7 +358,7 @@ static void check_large(void)
 	} rows[] = {
 		{128, 2, 1000, 1000, 0, true},   {128, 1, 777, 1500, 0, false},
 		{128, 1, 1300, 1300, 400, true}, {64, 2, 1000, 1000, 0, true},
-		{64, 1, 500, 2000, 0, false},
+		{64, 1, 500, 2000, 0, false},    {128, 1, 200, 4200, 0, false},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -348,6 +370,7 @@ static void check_large(void)
 		c.keys = rows[i].keys;
 		c.window = rows[i].window;
 		c.causal = rows[i].causal;
+		c.placed = rows[i].keys > rows[i].queries;
 		check(&c, true, KP_FIBERS_UP);
 	}
 }

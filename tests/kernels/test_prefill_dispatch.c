@@ -56,7 +56,9 @@ static void test_version_follows_shape(void **state)
 		enum kp_kernel_id kernel;
 		uint32_t grid, threads;
 	} rows[] = {
-		{32, 32, 2048, 128, false, KP_KERNEL_prefill_hopper_128_wide, 132, 384},
+		{32, 32, 2048, 128, false, KP_KERNEL_prefill_hopper_128, 132, 384},
+		{1, 32, 4096, 128, false, KP_KERNEL_prefill_hopper_128_wide, 132, 384},
+		{1, 32, 4096, 128, true, KP_KERNEL_prefill_hopper_128, 132, 384},
 		{32, 32, 2048, 128, true, KP_KERNEL_prefill_hopper_128, 132, 384},
 		{1, 8, 300, 128, true, KP_KERNEL_prefill_hopper_128, 24, 384},
 		{16, 16, 2048, 64, false, KP_KERNEL_prefill_hopper_64, 132, 512},
@@ -65,7 +67,7 @@ static void test_version_follows_shape(void **state)
 		{2, 8, 1000, 80, true, KP_KERNEL_prefill_any_96, 256, 128},
 		{1, 4, 64, 256, false, KP_KERNEL_prefill_any_256, 4, 128},
 		{1, 4, 64, 1, false, KP_KERNEL_prefill_any_64, 4, 128},
-		{0, 4, 64, 128, false, KP_KERNEL_prefill_hopper_128_wide, 0, 384},
+		{0, 4, 64, 128, false, KP_KERNEL_prefill_hopper_128, 0, 384},
 		{1, 4, 0, 128, false, KP_KERNEL_prefill_any_128, 0, 128},
 	};
 
@@ -128,7 +130,7 @@ static void test_version_follows_arguments(void **state)
 static void test_says_why_not(void **state)
 {
 	const struct kp_attention_prefill_args good = args_of(2, 8, 2, 64, 64);
-	struct kp_attention_prefill_args changed[15];
+	struct kp_attention_prefill_args changed[16];
 	struct kp_kernel_plan plan;
 	const char *reason = NULL;
 
@@ -153,6 +155,7 @@ static void test_says_why_not(void **state)
 	changed[13].queries = 1U << 29;
 	changed[13].batch = 1U << 20;
 	changed[14].head_dim = 0;
+	changed[15].q_starts = changed[15].k_starts = changed[15].position = AT(4096);
 	for (size_t i = 0; i < COUNT(changed); i++) {
 		reason = NULL;
 		assert_false(kp_attention_prefill_supports(&changed[i], &reason));
@@ -218,7 +221,7 @@ static void test_maps_describe_tensors(void **state)
 	assert_int_equal(seen.strides[0][1], 128 * 2);
 	assert_int_equal(seen.strides[1][2], 640 * 2 * 128 * 2);
 	assert_int_equal(seen.boxes[0][1], 128);
-	assert_int_equal(seen.boxes[1][1], 176);
+	assert_int_equal(seen.boxes[1][1], 128);
 	for (int i = 1; i <= 3; i++)
 		assert_int_equal(prepare(&args, i, &call), KP_IO);
 	/* The stride of one sequence is not used; the copy engine wants a valid one all the same.
@@ -233,6 +236,9 @@ static void test_maps_describe_tensors(void **state)
 	args.batch = 0;
 	assert_int_equal(prepare(&args, 0, &call), KP_OK);
 	assert_int_equal(seen.calls, 0);
+	args = args_of(1, 8, 2, 5000, 128);
+	assert_int_equal(prepare(&args, 0, &call), KP_OK);
+	assert_int_equal(seen.boxes[1][1], 176);
 }
 
 static void test_heads_share_l2(void **state)
