@@ -343,6 +343,8 @@ static void softmax_reference(const struct kp_bench_call *call, double *expected
 #define LINEAR_SHAPES(weight) \
 	"1x" weight " 2x" weight " 4x" weight " 8x" weight " 16x" weight " "
 
+#define LOGITS_SHAPES "1x32000 1x128256 8x128256 64x128256 256x128256 64x262144"
+
 const struct kp_bench_operator kp_bench_operators[] = {
 	{"rmsnorm", "RMS norm with weight",
 	 norm_layout, rmsnorm_plan, rmsnorm, rmsnorm_reference, NORM_SHAPES},
@@ -373,6 +375,10 @@ const struct kp_bench_operator kp_bench_operators[] = {
 	 .shapes = "32x32x8x4096x128 64x32x32x2048x128 1x32x8x32768x128 128x64x8x8192x128 "
 		   "32x32x8x4096x128,page=16 64x32x8x8192x128,page=16,varied "
 		   "32x32x8x4096x128,e4m3 1x32x8x4096x64 32x16x16x4096x256 1x64x4x32768x128"},
+	{"argmax", "the column of the largest logit of a row", KP_BENCH_DECODE_ROW(argmax),
+	 .shapes = LOGITS_SHAPES},
+	{"topk_topp_sample", "a token by temperature, top-k and top-p, for given random numbers",
+	 KP_BENCH_DECODE_ROW(sampling), .shapes = LOGITS_SHAPES},
 };
 // clang-format on
 const size_t kp_bench_operator_count = sizeof(kp_bench_operators) / sizeof(kp_bench_operators[0]);
