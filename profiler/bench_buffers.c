@@ -20,8 +20,13 @@ bool kp_bench_is_shared(const struct kp_bench_buffer *buffer)
 
 bool kp_bench_is_output(const struct kp_bench_buffer *buffer)
 {
-	return buffer->role == KP_BENCH_OUTPUT || buffer->role == KP_BENCH_CHECKED ||
-	       buffer->role == KP_BENCH_WORKSPACE;
+	return buffer->role == KP_BENCH_OUTPUT || buffer->role == KP_BENCH_WORKSPACE ||
+	       kp_bench_is_checked(buffer);
+}
+
+bool kp_bench_is_checked(const struct kp_bench_buffer *buffer)
+{
+	return buffer->role == KP_BENCH_CHECKED || buffer->role == KP_BENCH_INDICES;
 }
 
 bool kp_bench_is_whole(const struct kp_bench_buffer *buffer)
@@ -140,6 +145,12 @@ static void fill_scales(float *scales, uint64_t count)
 		scales[i] = (float)((i * PRIME % 1024 + 1) / 1024.0 * SCALE_MOST);
 }
 
+static void fill_uniforms(float *numbers, uint64_t count)
+{
+	for (uint64_t i = 0; i < count; i++)
+		numbers[i] = (float)((i + 1) * PRIME % (1U << 24)) * 0x1p-24F;
+}
+
 /* Page j of sequence s: pages of all sequences take turns, as when tokens come one by one. A prime
  * above their number scatters them. */
 static void fill_pages(const struct kp_bench_buffers *buffers, uint64_t pages, int32_t *out)
@@ -173,6 +184,9 @@ void kp_bench_fill(const struct kp_bench_buffers *buffers, size_t which, void *h
 	case KP_BENCH_SCALES:
 		fill_scales(host, bytes / sizeof(float));
 		break;
+	case KP_BENCH_UNIFORMS:
+		fill_uniforms(host, bytes / sizeof(float));
+		break;
 	default:
 		fill_numbers(buffer->role == KP_BENCH_TABLE    ? KP_DTYPE_FP32
 			     : buffer->role == KP_BENCH_NARROW ? buffers->shape.narrow
@@ -202,7 +216,7 @@ static const struct kp_bench_buffer *checked(const struct kp_bench_buffers *buff
 {
 	size_t i = 0;
 
-	while (buffers->layout.buffers[i].role != KP_BENCH_CHECKED)
+	while (!kp_bench_is_checked(&buffers->layout.buffers[i]))
 		i++;
 	return &buffers->layout.buffers[i];
 }

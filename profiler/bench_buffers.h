@@ -31,6 +31,7 @@ struct kp_bench_buffers kp_bench_buffers_of(const struct kp_bench_buffers *all, 
 
 bool kp_bench_is_shared(const struct kp_bench_buffer *buffer);
 bool kp_bench_is_output(const struct kp_bench_buffer *buffer);
+bool kp_bench_is_checked(const struct kp_bench_buffer *buffer);
 /* Whether its contents are said for so many units together: some units alone have others. */
 bool kp_bench_is_whole(const struct kp_bench_buffer *buffer);
 

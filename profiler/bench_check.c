@@ -59,7 +59,7 @@ static bool fetch_all(const struct kp_bench_work *work, struct sample *sample)
 	for (size_t i = 0; i < some->layout.count; i++) {
 		const struct kp_bench_buffer *buffer = &some->layout.buffers[i];
 
-		if (buffer->role == KP_BENCH_CHECKED)
+		if (kp_bench_is_checked(buffer))
 			sample->checked = i;
 		sample->host[i] = room(kp_bench_buffer_bytes(some, i));
 		if (!sample->host[i])
@@ -89,15 +89,29 @@ static void complain(const struct kp_bench_work *work, const struct sample *samp
 		sample->expected[at]);
 }
 
+/* An element of the checked output, and what its last place is worth. */
+static double element(const struct sample *sample, uint64_t at, double *ulp)
+{
+	enum kp_dtype dtype = sample->buffers.dtype;
+	const void *from = sample->host[sample->checked];
+	int32_t index;
+
+	if (sample->buffers.layout.buffers[sample->checked].role != KP_BENCH_INDICES) {
+		*ulp = kp_number_ulp(dtype, sample->expected[at]);
+		return kp_number_load(from, dtype, (int64_t)at);
+	}
+	memcpy(&index, (const char *)from + at * sizeof(index), sizeof(index));
+	*ulp = 1;
+	return index;
+}
+
 static bool compare(const struct kp_bench_work *work, const struct sample *sample, uint64_t count,
 		    struct kp_bench_result *out)
 {
-	enum kp_dtype dtype = sample->buffers.dtype;
-
 	for (uint64_t i = 0; i < count; i++) {
-		double want = sample->expected[i], ulp = kp_number_ulp(dtype, want);
-		double got = kp_number_load(sample->host[sample->checked], dtype, (int64_t)i);
-		double error = fabs(got - want), allowed = 0.5 * ulp + sample->slack[i];
+		double ulp, got = element(sample, i, &ulp);
+		double error = fabs(got - sample->expected[i]);
+		double allowed = 0.5 * ulp + sample->slack[i];
 
 		if (isinf(allowed))
 			continue;
@@ -119,7 +133,7 @@ static bool check_sample(const struct kp_bench_work *work, struct sample *sample
 	if (!fetch_all(work, sample))
 		return false;
 	bytes = kp_bench_buffer_bytes(&sample->buffers, sample->checked);
-	count = bytes / kp_dtype_bytes(sample->buffers.dtype);
+	count = bytes / sample->buffers.layout.buffers[sample->checked].element_bytes;
 	sample->expected = room(count * sizeof(double));
 	sample->slack = room(count * sizeof(double));
 	if (!sample->expected || !sample->slack)

@@ -1,12 +1,14 @@
-/* Operators with forms of their own, linear_skinny and attentions, for the table of
- * bench_operators.c; see bench_operators.h. */
+/*
+ * linear_skinny and attention_decode (bench_decode.c), attention_prefill (bench_prefill.c), argmax and
+ * topk_topp_sample (bench_logits.c) for the table of bench_operators.c; see bench_operators.h.
+ */
 #ifndef KP_PROFILER_BENCH_DECODE_H
 #define KP_PROFILER_BENCH_DECODE_H
 
 #include "profiler/bench_operators.h"
 
 /* X(name): each has these functions. */
-#define KP_BENCH_DECODE(X) X(linear) X(attention) X(prefill)
+#define KP_BENCH_DECODE(X) X(linear) X(attention) X(prefill) X(argmax) X(sampling)
 
 #define KP_BENCH_DECODE_DECLARE(name)                                                              \
 	extern const struct kp_bench_form kp_bench_##name##_form;                                  \

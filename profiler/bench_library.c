@@ -80,7 +80,7 @@ EXPORT void kprof_bench_describe(const struct kprof_bench *bench, uint32_t buffe
 		.element_bytes = from->element_bytes,
 		.is_shared = kp_bench_is_shared(from),
 		.is_output = kp_bench_is_output(from),
-		.is_checked = from->role == KP_BENCH_CHECKED,
+		.is_checked = kp_bench_is_checked(from),
 		.is_whole = kp_bench_is_whole(from),
 	};
 }

@@ -343,6 +343,8 @@ static void softmax_reference(const struct kp_bench_call *call, double *expected
 #define LINEAR_SHAPES(weight) \
 	"1x" weight " 2x" weight " 4x" weight " 8x" weight " 16x" weight " "
 
+#define LOGITS_SHAPES "1x32000 1x128256 8x128256 64x128256 256x128256 64x262144"
+
 const struct kp_bench_operator kp_bench_operators[] = {
 	{"rmsnorm", "RMS norm with weight",
 	 norm_layout, rmsnorm_plan, rmsnorm, rmsnorm_reference, NORM_SHAPES},
@@ -379,6 +381,10 @@ const struct kp_bench_operator kp_bench_operators[] = {
 		   "2x32x32x16384x128 16x16x16x2048x64 16x16x16x2048x64,causal "
 		   "8x32x32x512x128 8x32x32x512x128,causal 4x32x8x4096x128,causal "
 		   "4x16x16x2048x96,causal 2x16x16x2048x256,causal"},
+	{"argmax", "the column of the largest logit of a row", KP_BENCH_DECODE_ROW(argmax),
+	 .shapes = LOGITS_SHAPES},
+	{"topk_topp_sample", "a token by temperature, top-k and top-p, for given random numbers",
+	 KP_BENCH_DECODE_ROW(sampling), .shapes = LOGITS_SHAPES},
 };
 // clang-format on
 const size_t kp_bench_operator_count = sizeof(kp_bench_operators) / sizeof(kp_bench_operators[0]);

@@ -24,11 +24,13 @@ enum kp_bench_role {
 	KP_BENCH_SCALES,    /* fp32 above 0, 1/64 at most */
 	KP_BENCH_POSITIONS, /* of 8 bytes, below KP_BENCH_TABLE_POSITIONS */
 	KP_BENCH_SLOTS,     /* of 8 bytes, the number of the unit */
+	KP_BENCH_UNIFORMS,  /* fp32 of [0, 1) */
 	KP_BENCH_LENGTHS,   /* of 4 bytes, keys of a sequence */
 	KP_BENCH_PAGES,     /* of 4 bytes, the pages of a sequence: scattered, no two the same */
 	KP_BENCH_WORKSPACE, /* as many bytes as the operator asks for, shared */
 	KP_BENCH_OUTPUT,
-	KP_BENCH_CHECKED, /* the output that the reference gives, of the storage type */
+	KP_BENCH_CHECKED, /* the output that the reference gives, of the storage type, or */
+	KP_BENCH_INDICES, /* the same, of 4 bytes: whole numbers that must be the same */
 };
 
 struct kp_bench_layout {

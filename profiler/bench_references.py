@@ -32,6 +32,7 @@ NODES_LEAST, NODES_LARGE = 20, 4
 ROUNDS = 2  # of turns forth and back
 REPLAYS, REPLAYS_FIRST = 11, 2  # the first of a turn do not count
 EPS = 1e-5
+TEMPERATURE, TOP_K, TOP_P = 0.8, 50, 0.9  # as bench_logits.c has them
 NARROW = {3: "float8_e4m3fn", 4: "int8"}  # by enum kp_dtype
 
 
@@ -189,10 +190,14 @@ def expected_of(work, raws):
 
 
 def error_of(work, result, units, expected):
-    """The length of the error of those units over the length of the result."""
-    raw = result.contiguous().view(torch.uint8).view(-1)
-    got = part(work, raw, work.checked, units).view(torch.bfloat16).double().view(-1)
+    """The length of the error of those units over the length of the result; of indices how many of
+    them are others."""
+    dtype = dtype_of(work, work.buffers[work.checked])
+    raw = result.to(dtype).contiguous().view(torch.uint8).view(-1)
+    got = part(work, raw, work.checked, units).view(dtype).double().view(-1)
     known = ~expected.isnan()
+    if not dtype.is_floating_point:
+        return (got[known] != expected[known]).double().mean().item()
     return ((got[known] - expected[known]).norm() / expected[known].norm()).item()
 
 
@@ -213,6 +218,17 @@ def layer(x, weight, bias):
     return functional.layer_norm(x, (x.shape[-1],), weight, bias, EPS)
 
 
+def sample(x, uniforms):
+    """By sorting, as frameworks do; the draw itself goes through the columns in their order, as
+    kprof's does, so that the same numbers give the same tokens."""
+    ordered, columns = (x.float() / TEMPERATURE).sort(-1, descending=True)
+    ordered[:, TOP_K:] = -math.inf
+    parts = torch.softmax(ordered, -1)
+    parts = parts.where(parts.cumsum(-1) - parts < TOP_P, 0)
+    sums = torch.zeros_like(parts).scatter(-1, columns, parts).cumsum(-1)
+    return (sums <= uniforms.view(torch.float32) * sums[:, -1:]).sum(-1)
+
+
 # The function, and which buffers it takes.
 EAGER = {
     "rmsnorm": (rms, (0, 1)),
@@ -222,6 +238,8 @@ EAGER = {
     "gelu_mul": (lambda x, up: functional.gelu(x, approximate="tanh") * up, (0, 2)),
     "gelu": (lambda x: functional.gelu(x), (0,)),
     "softmax": (lambda x: torch.softmax(x, -1), (0,)),
+    "argmax": (lambda x: torch.argmax(x, -1), (0,)),
+    "topk_topp_sample": (sample, (0, 3)),
 }
 
 
@@ -408,7 +426,7 @@ def errors_of(work, ways, raws):
         result = calls[0]()
         torch.cuda.synchronize()
         if name == "ours":
-            result = raws[work.checked]
+            result = viewed(work, work.checked, raws[work.checked])
         errors[name] = error_of(work, result[0] if isinstance(result, tuple) else result, units,
                                 expected)
     return errors

@@ -223,6 +223,13 @@ class Operators(Case):
                 "5x8x1x96x96,page=32,varied": ("kp_attention_96_8_w16_bf16", None, 3, None),
                 "4x3x1x7x31,page=7,e4m3": ("kp_attention_any_bf16", None, 3, None),
             },
+            "argmax": {
+                "3x5000": ("kp_argmax_vector_bf16", 3 * (10000 + 4), 3, None),
+                "70x33": ("kp_argmax_vector_bf16", 70 * (66 + 4), 63, None),
+            },
+            "topk_topp_sample": {
+                "2x3001": ("kp_sample_begin_vector_bf16", 2 * (6002 + 4 + 4), 2, None),
+            },
         }
         for name, shapes in cases.items():
             for shape, (kernel, moved, units, time_us) in shapes.items():
@@ -276,7 +283,8 @@ class Operators(Case):
         names = [line.split()[0] for line in self.bench(driver=False).stdout.decode().splitlines()]
         self.assertEqual(names, ["ceilings", "rmsnorm", "add_rmsnorm", "layernorm", "silu_mul",
                                  "gelu_mul", "gelu", "rope", "softmax", "linear_skinny",
-                                 "attention_decode", "attention_prefill"])
+                                 "attention_decode", "attention_prefill", "argmax",
+                                 "topk_topp_sample"])
 
     def test_output_that_was_never_written(self):
         """The fake leaves the first launch out: what is there is the poison."""

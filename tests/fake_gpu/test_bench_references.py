@@ -19,7 +19,8 @@ BUILD = None
 SHAPES = {"rmsnorm": "7x96", "add_rmsnorm": "3x100", "layernorm": "4x64", "silu_mul": "3x64",
           "gelu_mul": "3x7", "gelu": "9x64", "rope": "5x8", "softmax": "3x512",
           "linear_skinny": "3x70x256,e4m3", "attention_decode": "5x4x2x64x64,page=16,varied",
-          "attention_prefill": "2x4x2x70x64,causal"}
+          "attention_prefill": "2x4x2x70x64,causal", "argmax": "5x1000",
+          "topk_topp_sample": "6x1000"}
 
 
 def script(*words):
@@ -128,14 +129,17 @@ class OnFake(unittest.TestCase):
 
     def compare(self, work, kernels, addresses):
         checked = work.buffers[work.checked]
-        count = checked.bytes // 2
+        count = checked.bytes // checked.element_bytes
         expected, slack = ((ctypes.c_double * count)() for _ in range(2))
         work.prepare(kernels, addresses)(None)
-        words = (ctypes.c_uint16 * count).from_address(addresses[work.checked])
-        got = [struct.unpack("<f", struct.pack("<I", word << 16))[0] for word in words]
+        if checked.element_bytes == 4:
+            got = list((ctypes.c_int32 * count).from_address(addresses[work.checked]))
+        else:
+            words = (ctypes.c_uint16 * count).from_address(addresses[work.checked])
+            got = [struct.unpack("<f", struct.pack("<I", word << 16))[0] for word in words]
         work.reference(addresses, ctypes.addressof(expected), ctypes.addressof(slack))
         for i in range(count):
-            allowed = slack[i] + abs(expected[i]) / 256 + 1e-30
+            allowed = slack[i] + (abs(expected[i]) / 256 + 1e-30) * (checked.element_bytes == 2)
             self.assertLessEqual(abs(got[i] - expected[i]), allowed, (i, got[i], expected[i]))
         self.assertTrue(any(got))
 

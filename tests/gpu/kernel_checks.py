@@ -11,6 +11,7 @@ from runner import Check, Failure, Skip, require
 
 OPERATORS = ("rmsnorm", "add_rmsnorm", "layernorm", "silu_mul", "gelu_mul", "gelu", "rope", "softmax")
 TESTS = ("norm", "activation", "rope", "softmax", "argmax", "topk_topp_sample")
+LOGITS = ("argmax", "topk_topp_sample")
 NORMS = ("rmsnorm", "add_rmsnorm", "layernorm")
 GATES = ("silu_mul", "gelu_mul")
 MB = 1e6
@@ -122,9 +123,9 @@ def judge_ratios(rows):
     return "; ".join(words)
 
 
-def against_torch(name):
+def against_torch(name, groups="torch,compile"):
     def check(bench):
-        return judge_ratios(bench_rows(bench, name, "--against", "torch,compile"))
+        return judge_ratios(bench_rows(bench, name, "--against", groups))
     return check
 
 
@@ -136,4 +137,6 @@ CHECKS = [
       for name in OPERATORS],
     *[Check(f"kernels-torch-{name}", 180, against_torch(name), f"{name} not slower than PyTorch's")
       for name in OPERATORS if name != "rope"],
+    *[Check(f"kernels-torch-{name}", 180, against_torch(name, "torch"),
+            f"{name}: checked, not slower than PyTorch's") for name in LOGITS],
 ]

@@ -165,7 +165,7 @@ def check_documents(kind, kprof, seeds):
 
 # Each form of a shape, and references.
 BENCHES = [("softmax", "--shape", "3x64", "--against", "torch"),
-           ("linear_skinny", "--shape", "1x8x64,int8"),
+           ("linear_skinny", "--shape", "1x8x64,int8"), ("argmax", "--shape", "2x100"),
            ("attention_decode", "--shape", "2x2x1x32x64,page=16,varied", "--against", "torch")]
 
 
