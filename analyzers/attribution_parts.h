@@ -7,6 +7,7 @@
 #ifndef KP_ANALYZERS_ATTRIBUTION_PARTS_H
 #define KP_ANALYZERS_ATTRIBUTION_PARTS_H
 
+#include "analyzers/attribution_noise.h"
 #include "analyzers/attribution_rows.h"
 
 #define KP_CLASSES_MAX 1000
@@ -73,6 +74,7 @@ struct kp_edges_found {
 	 */
 	double *moves;
 	size_t edged;
+	struct kp_noise noise;
 };
 
 /* The idle rate in a metric's unit a nanosecond; 0 where the GPU was hardly ever idle. */

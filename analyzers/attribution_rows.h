@@ -17,6 +17,11 @@
 /* Classes in one sample; what is beyond is lumped together with the rest. */
 #define KP_ROW_ENTRIES_MAX 256
 
+/* Launches at the end of a sample; there are never many. */
+#define KP_ROW_ENDS_MAX 64
+/* An edge of a sample so near to a window may lie in it: windows scatter by about that, H200. */
+#define KP_EDGE_NEAR_NS 600.0
+
 /* Pieces of a window that have rates of their own where a launch lasts longer than a sample. */
 #define KP_PIECES 7
 
@@ -47,12 +52,20 @@ struct kp_row_entry {
 	double pieces[KP_PIECES], d_lag_pieces[KP_PIECES], d_lead_pieces[KP_PIECES];
 };
 
+/* A launch that counts when a sample ends, or close to that. */
+struct kp_row_end {
+	uint32_t class;
+	double per_ns; /* of what a launch of the class counts, how much it counts a nanosecond */
+};
+
 struct kp_row {
 	size_t sample;
 	double length_ns;
 	double width_ns; /* the same in the time of the launches, see struct kp_beside */
 	struct kp_row_entry entries[KP_ROW_ENTRIES_MAX + 1];
 	size_t count;
+	struct kp_row_end ends[KP_ROW_ENDS_MAX];
+	size_t end_count;
 	bool idle; /* nothing ran in it or close to it */
 	/*
 	 * In the solution: 1, but next to nothing where a launch has the row for itself and its

@@ -11,6 +11,8 @@
 
 /* A sample is one of so many that are looked at for the highest rate. */
 #define RATES_LOOKED_AT 16384
+/* Where not all samples are solved for, so many in a row are. */
+#define CHAIN_SAMPLES 64
 
 struct solving {
 	struct kp_attribution *attribution;
@@ -22,6 +24,7 @@ struct solving {
 	 * or the pieces behind the first. */
 	size_t n;
 	uint32_t *more_columns; /* where those of each kept class and the rest begin; 0: none */
+	struct kp_chain chain;
 	double *matrix, *right, *x;
 	double *scores; /* blocks × n */
 	size_t block_samples;
@@ -67,15 +70,17 @@ static void add_row(struct solving *solving, const struct kp_row *row)
 {
 	struct kp_least_term terms[TERMS_MAX];
 	size_t count = terms_of(solving, row, terms);
-	double value = net(solving, row);
+	struct kp_chain *chain = &solving->chain;
 
-	kp_least_add(solving->matrix, solving->right, solving->n, terms, count, value, row->weight);
+	kp_chain_add(chain, row, terms, count, net(solving, row));
+	kp_least_add(solving->matrix, solving->right, solving->n, chain->terms, chain->count,
+		     chain->value, chain->weight);
 }
 
 static bool is_solved_for(const struct kp_attribution *attribution, const struct kp_row *row)
 {
 	return row->length_ns <= attribution->length_max_ns &&
-	       row->sample % attribution->stride == 0;
+	       row->sample / CHAIN_SAMPLES % attribution->stride == 0;
 }
 
 static enum kp_status first_pass(struct solving *solving)
@@ -118,19 +123,33 @@ static void tally(struct solving *solving, const struct kp_row *row, double valu
 	}
 }
 
+/* What the row, as the solution weighs it, leaves over. */
+static void add_scores(struct solving *solving, const struct kp_row *row,
+		       const struct kp_least_term *terms, size_t count)
+{
+	struct kp_chain *chain = &solving->chain;
+	double *scores = &solving->scores[row->sample / solving->block_samples * solving->n];
+
+	kp_chain_add(chain, row, terms, count, net(solving, row));
+	double left = chain->value;
+	for (size_t i = 0; i < chain->count; i++)
+		left -= solving->x[chain->terms[i].column] * chain->terms[i].value;
+	for (size_t i = 0; i < chain->count; i++)
+		scores[chain->terms[i].column] += chain->weight * chain->terms[i].value * left;
+}
+
 static void second_pass(struct solving *solving)
 {
 	struct kp_attribution *attribution = solving->attribution;
 	struct kp_attribution_totals *totals = &solving->metric->totals;
 	const struct kp_row *row;
 
+	kp_chain_begin(&solving->chain);
 	kp_rows_begin(&attribution->rows, solving->found.edges, NULL);
 	while ((row = kp_rows_next(&attribution->rows))) {
 		struct kp_least_term terms[TERMS_MAX];
 		size_t count = terms_of(solving, row, terms);
 		double value = net(solving, row), model = 0;
-		double *scores =
-			&solving->scores[row->sample / solving->block_samples * solving->n];
 
 		for (size_t i = 0; i < count; i++)
 			model += solving->x[terms[i].column] * terms[i].value;
@@ -143,8 +162,7 @@ static void second_pass(struct solving *solving)
 			continue;
 		totals->samples_used++;
 		solving->squares += (value - model) * (value - model);
-		for (size_t i = 0; i < count; i++)
-			scores[terms[i].column] += row->weight * terms[i].value * (value - model);
+		add_scores(solving, row, terms, count);
 	}
 	totals->displaced = attribution->rows.displaced;
 	totals->unattributed = totals->sampled - totals->background - totals->attributed;
@@ -293,7 +311,7 @@ static enum kp_status make_room(struct solving *solving)
 	if (!solving->more_columns || !metric->classes || !metric->influence || !solving->matrix ||
 	    !solving->right || !solving->x || !solving->scores)
 		return KP_NO_MEMORY;
-	return KP_OK;
+	return kp_chain_init(&solving->chain, &solving->found.noise, solving->n);
 }
 
 enum kp_status kp_attribution_solve_way(struct kp_attribution *attribution, const float *values,
@@ -318,6 +336,7 @@ enum kp_status kp_attribution_solve_way(struct kp_attribution *attribution, cons
 		solving.metric->rate_max = highest_rate(&solving);
 		status = find_errors(&solving);
 	}
+	kp_chain_fini(&solving.chain);
 	kp_edges_fini(&solving.found);
 	free(solving.more_columns);
 	free(solving.matrix);
