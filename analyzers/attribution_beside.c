@@ -1,11 +1,16 @@
 /* Launches side by side; see attribution_parts.h. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyzers/attribution_parts.h"
 
 /* Side by side for less than this part of all launches' time: nothing to tell apart. */
 #define BESIDE_PART 0.002
+/* Launches of a class of which one was shorter than this have so few blocks that they find room
+ * beside others. */
+#define WAITS_NS 3000
+/* The time from the begin of the launch that takes over to the end that the first one's record
+ * would have alone: 2 µs for its last blocks, and what a launch ends later than it counts. */
+#define LAST_BLOCKS_NS 4500
 
 struct ending {
 	uint64_t ns;
@@ -101,39 +106,40 @@ static uint64_t first_ns(const struct kp_attribution_input *input)
 	return launch_ns < sample_ns ? launch_ns : sample_ns;
 }
 
-/* Of two that overlap, the first one's end and the other's start are in the middle of that. */
-static void meet(struct kp_attribution_launch *first, struct kp_attribution_launch *other)
+/*
+ * Launches whose blocks wait for room: a GPU that is full gives room to the blocks of the next
+ * launch only when no more of the first are left, so that the next one's begin tells that the first
+ * has only its last blocks to end. What its record says is its end comes later, since it waits for
+ * memory that the other keeps busy. On H200, with samples of 20 µs: from about 2 µs after the
+ * other's begin on, nothing is counted for the first. NULL: no memory.
+ */
+static struct kp_attribution_launch *relieved(const struct kp_attribution_input *input)
 {
-	uint64_t middle_ns = other->start_ns + (first->end_ns - other->start_ns) / 2;
-
-	first->end_ns = middle_ns;
-	other->start_ns = middle_ns;
-}
-
-/* Launches that hand the GPU over; those that run while a longer one does stay as they are. NULL:
- * no memory. */
-static struct kp_attribution_launch *handed_over(const struct kp_attribution_input *input)
-{
-	size_t count = input->launch_count, last = 0;
+	size_t count = input->launch_count;
 	struct kp_attribution_launch *launches = malloc((count + 1) * sizeof(*launches));
+	bool *is_short = calloc(input->class_count + 1U, sizeof(*is_short));
+	uint64_t next_ns = UINT64_MAX - LAST_BLOCKS_NS;
 
-	if (!launches)
-		return NULL;
-	memcpy(launches, input->launches, count * sizeof(*launches));
-	for (size_t i = 1; i < count; i++) {
-		if (launches[i].end_ns <= launches[last].end_ns)
-			continue;
-		if (launches[i].start_ns < launches[last].end_ns)
-			meet(&launches[last], &launches[i]);
-		last = i;
+	for (size_t i = 0; is_short && i < count; i++) {
+		const struct kp_attribution_launch *launch = &input->launches[i];
+
+		if (launch->end_ns - launch->start_ns < WAITS_NS)
+			is_short[launch->class] = true;
 	}
-	/* In order of their starts, and no end before a start. */
-	for (size_t i = 1; i < count; i++) {
-		if (launches[i].start_ns < launches[i - 1].start_ns)
-			launches[i].start_ns = launches[i - 1].start_ns;
-		if (launches[i].end_ns < launches[i].start_ns)
-			launches[i].end_ns = launches[i].start_ns;
+	for (size_t i = count; launches && is_short && i-- > 0;) {
+		struct kp_attribution_launch *launch = &launches[i];
+
+		*launch = input->launches[i];
+		if (launch->end_ns > next_ns + LAST_BLOCKS_NS)
+			launch->end_ns = next_ns + LAST_BLOCKS_NS;
+		if (!is_short[launch->class])
+			next_ns = launch->start_ns;
 	}
+	if (!is_short) {
+		free(launches);
+		launches = NULL;
+	}
+	free(is_short);
 	return launches;
 }
 
@@ -161,9 +167,9 @@ enum kp_status kp_beside_init(struct kp_beside *beside, const struct kp_attribut
 	struct kp_attribution_launch *launches;
 	enum kp_status status;
 
-	if (!way->hand_over)
+	if (!way->relief)
 		return init(beside, input, way->slow);
-	other.launches = launches = handed_over(input);
+	other.launches = launches = relieved(input);
 	status = launches ? init(beside, &other, way->slow) : KP_NO_MEMORY;
 	free(launches);
 	return status;
@@ -192,4 +198,42 @@ bool kp_beside_matters(const struct kp_attribution_input *input)
 		until_ns = launch->end_ns > until_ns ? launch->end_ns : until_ns;
 	}
 	return beside_ns > BESIDE_PART * whole_ns;
+}
+
+/* Of two times within which each launch that still runs lies, the later end and the one before. */
+struct latest {
+	uint64_t first_ns, second_ns; /* ends */
+	uint64_t since_ns;            /* both run since then */
+};
+
+static void take_up(struct latest *latest, const struct kp_attribution_launch *launch)
+{
+	uint64_t end_ns = launch->end_ns;
+
+	if (end_ns > latest->first_ns) {
+		latest->second_ns = latest->first_ns;
+		latest->first_ns = end_ns;
+	} else if (end_ns > latest->second_ns) {
+		latest->second_ns = end_ns;
+	} else {
+		return;
+	}
+	latest->since_ns = launch->start_ns;
+}
+
+float *kp_beside_at_ends(const struct kp_attribution_input *input)
+{
+	float *beside_ns = calloc(input->sample_count + 1, sizeof(*beside_ns));
+	struct latest latest = {0};
+	size_t next = 0;
+
+	for (size_t i = 0; beside_ns && i < input->sample_count; i++) {
+		uint64_t at_ns = input->begin_ns[i] + input->length_ns[i];
+
+		while (next < input->launch_count && input->launches[next].start_ns < at_ns)
+			take_up(&latest, &input->launches[next++]);
+		if (latest.second_ns > at_ns)
+			beside_ns[i] = (float)(latest.second_ns - latest.since_ns);
+	}
+	return beside_ns;
 }

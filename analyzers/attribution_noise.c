@@ -12,6 +12,9 @@
 #define LEARNT_ROWS_MIN 50
 /* The part of the residuals' squares that is white at least: no sample is exact. */
 #define WHITE_PART 0.005
+/* Of two launches side by side, the time from which on the second counts may be any within that in
+ * which both run: the variance of an even spread, for a time of 1. */
+#define BESIDE_SQUARED (1. / 12)
 
 enum kp_status kp_noise_init(struct kp_noise *noise, size_t kept)
 {
@@ -58,7 +61,7 @@ void kp_chain_begin(struct kp_chain *chain)
 	chain->next_sample = 0;
 }
 
-/* s² at the end of a row, at late = 1. */
+/* s² at the end of a row for late = 1. */
 static double edge_of(const struct kp_noise *noise, const struct kp_row *row)
 {
 	double sum = 0;
@@ -69,6 +72,12 @@ static double edge_of(const struct kp_noise *noise, const struct kp_row *row)
 		sum += rate * rate;
 	}
 	return sum;
+}
+
+/* late² at the end of a row. */
+static double late_at(const struct kp_noise *noise, const struct kp_row *row)
+{
+	return noise->late_squared + BESIDE_SQUARED * row->beside_ns * row->beside_ns;
 }
 
 /* Multiplies what is carried by a factor. */
@@ -105,7 +114,8 @@ void kp_chain_add(struct kp_chain *chain, const struct kp_row *row,
 	const struct kp_noise *noise = chain->noise;
 	bool goes_on = chain->next_sample && chain->next_sample == row->sample &&
 		       chain->count + count <= KP_CHAIN_COLUMNS_MAX;
-	double end = noise->late_squared > 0 ? noise->late_squared * edge_of(noise, row) : 0;
+	double late = noise->is_learnt ? late_at(noise, row) : 0;
+	double end = late > 0 ? late * edge_of(noise, row) : 0;
 	double begin = chain->next_sample == row->sample ? chain->edge : 0;
 	double diagonal = noise->white / row->weight + begin + end;
 	double link = goes_on ? begin / chain->divisor : 0;
@@ -132,34 +142,41 @@ void kp_noise_learn(struct kp_noise_learning *learning, const struct kp_noise *n
 	double end = edge_of(noise, row);
 	bool follows = learning->last_weight > 0 && learning->last_sample + 1 == row->sample;
 	double begin = follows ? learning->last_edge : 0;
+	double begin_beside_ns = follows ? learning->last_beside_ns : 0;
+	struct kp_noise_sums *sums =
+		begin_beside_ns > 0 || row->beside_ns > 0 ? &learning->beside : &learning->alone;
 
 	if (follows && row->weight * learning->last_weight >= 1) {
-		learning->products -= begin * residual * learning->last_residual;
-		learning->edges_squared += begin * begin;
+		sums->products -= begin * residual * learning->last_residual;
+		sums->edges_squared += begin * begin;
 	}
 	if (row->weight >= 1) {
-		learning->squares += residual * residual;
-		learning->edges += begin + end;
-		learning->rows++;
+		sums->squares += residual * residual;
+		sums->edges += begin + end;
+		sums->rows++;
 	}
 	learning->last_sample = row->sample;
 	learning->last_residual = residual;
 	learning->last_edge = end;
 	learning->last_weight = row->weight;
+	learning->last_beside_ns = row->beside_ns;
 }
 
 void kp_noise_learnt(const struct kp_noise_learning *learning, struct kp_noise *noise)
 {
+	const struct kp_noise_sums *sums =
+		learning->alone.rows >= LEARNT_ROWS_MIN ? &learning->alone : &learning->beside;
 	double late_squared = 0, white;
 
-	if (learning->rows < LEARNT_ROWS_MIN || !(learning->squares > 0))
+	if (sums->rows < LEARNT_ROWS_MIN || !(sums->squares > 0))
 		return;
-	if (learning->edges_squared > 0 && learning->products > 0)
-		late_squared = learning->products / learning->edges_squared;
-	white = learning->squares - late_squared * learning->edges;
-	white = fmax(white, WHITE_PART * learning->squares) / learning->rows;
+	if (sums->edges_squared > 0 && sums->products > 0)
+		late_squared = sums->products / sums->edges_squared;
+	white = sums->squares - late_squared * sums->edges;
+	white = fmax(white, WHITE_PART * sums->squares) / sums->rows;
 	if (!isfinite(late_squared) || !isfinite(white) || !(white > 0))
 		return;
 	noise->late_squared = late_squared;
 	noise->white = white;
+	noise->is_learnt = true;
 }

@@ -10,6 +10,9 @@
  *
  *   white + s²(i) + s²(i + 1)  of sample i,   −s²(i + 1)  of it and the next,   s = late · rate
  *
+ * Where launches run side by side, which of them counts is uncertain for longer, and adds to
+ * `late`.
+ *
  * A chain multiplies rows with the inverse of the root of that matrix, row by row, so that least
  * squares weigh all of them as they deserve: samples are added up until an edge that is certain.
  * Any other weights would give the same on average, only less exactly; therefore a chain may begin
@@ -28,6 +31,7 @@
 
 struct kp_noise {
 	double late_squared, white; /* variances: of times, and of what a sample counts */
+	bool is_learnt;             /* false: all samples are as good */
 	double *counts; /* of each kept class, what a launch counts; last the rest's, a nanosecond
 			 */
 };
@@ -59,13 +63,16 @@ void kp_chain_begin(struct kp_chain *chain);
 void kp_chain_add(struct kp_chain *chain, const struct kp_row *row,
 		  const struct kp_least_term *terms, size_t count, double value);
 
-/* Finds the variances from residuals of rows as they are, in order. */
+/* Finds the variances from residuals of rows as they are, in order; those between whose edges
+ * launches run side by side say less, and are left to themselves. */
+struct kp_noise_sums {
+	double products, edges_squared; /* Σ −r(i) r(i + 1) s²(i + 1), Σ s⁴, at late = 1 */
+	double squares, edges, rows;    /* Σ r², Σ s²(i) + s²(i + 1), rows */
+};
 struct kp_noise_learning {
+	struct kp_noise_sums alone, beside;
 	size_t last_sample;
-	double last_residual, last_edge, last_weight;
-	double products, edges_squared; /* Σ −r(i) r(i + 1) s², Σ s⁴, at late = 1 */
-	double squares, edges;          /* Σ r², Σ s²(i) + s²(i + 1) */
-	double rows;                    /* of full weight */
+	double last_residual, last_edge, last_weight, last_beside_ns;
 };
 
 /* Rows with less than full weight say nothing. */

@@ -28,9 +28,10 @@
 #define UNLIKE_PART 0.005
 /* And of the whole, what neighbours' edges got or lack of it. */
 #define NEIGHBOUR_PART 0.001
-/* Nothing finer is told than what the highest rate counts in so many nanoseconds (clocks tick every
- * 32 ns): standard error of a launch. */
-#define RESOLUTION_NS 5.0
+/* Nothing finer is told than what the highest rate counts in so many nanoseconds: standard error of
+ * a launch, whose begin and end are told in ticks of 32 ns (H200). What little its neighbours count
+ * in half a tick may be taken for its own, also where it counts nothing. */
+#define RESOLUTION_NS 16.0
 
 struct kp_attribution_totals kp_attribution_totals(const struct kp_attribution_metric *metric)
 {

@@ -244,6 +244,7 @@ const struct kp_row *kp_rows_next(struct kp_rows *rows)
 	row->sample = at->sample;
 	row->length_ns = rows->length_ns[at->sample];
 	row->width_ns = input->length_ns[at->sample];
+	row->beside_ns = rows->beside_ns ? (double)rows->beside_ns[at->sample] : 0;
 	for (size_t i = 0; i < at->running_count; i++) {
 		if (see(rows, at->running[i], begin_ns, &seen))
 			at->running[left++] = at->running[i];

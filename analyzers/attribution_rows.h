@@ -66,7 +66,8 @@ struct kp_row {
 	size_t count;
 	struct kp_row_end ends[KP_ROW_ENDS_MAX];
 	size_t end_count;
-	bool idle; /* nothing ran in it or close to it */
+	double beside_ns; /* for how long launches that run at its end do so side by side */
+	bool idle;        /* nothing ran in it or close to it */
 	/*
 	 * In the solution: 1, but next to nothing where a launch has the row for itself and its
 	 * middle piece is in it, for that tells nothing of what shared samples count.
@@ -85,6 +86,7 @@ struct kp_rows_position {
 struct kp_rows {
 	const struct kp_attribution_input *input;
 	const uint32_t *length_ns;     /* of samples, as the clock has them */
+	const float *beside_ns;        /* of samples, see struct kp_row; NULL: nowhere */
 	const uint32_t *kept_of_class; /* class_count numbers */
 	uint32_t kept_count;
 	const struct kp_class_times *times;  /* of each kept class */

@@ -134,6 +134,7 @@ static void add_scores(struct solving *solving, const struct kp_row *row,
 	double left = chain->value;
 	for (size_t i = 0; i < chain->count; i++)
 		left -= solving->x[chain->terms[i].column] * chain->terms[i].value;
+	solving->metric->surprise += left * left * chain->weight - log(chain->weight);
 	for (size_t i = 0; i < chain->count; i++)
 		scores[chain->terms[i].column] += chain->weight * chain->terms[i].value * left;
 }
