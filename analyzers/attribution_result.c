@@ -22,7 +22,7 @@
 #define MODEL_PART 0.004
 /* And so much more of launches that are short beside a sample: few samples end inside them, and
  * what they count at which time is hardly seen. As on H200, 10 µs in samples of 200 µs. */
-#define SHORT_PART 0.03
+#define SHORT_PART 0.015
 #define SHORT_TIMES 4 /* longer samples than launches */
 /* And of what rates change by from piece to piece, since they change within pieces, too. */
 #define UNLIKE_PART 0.005

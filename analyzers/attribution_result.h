@@ -25,7 +25,8 @@ struct kp_attribution_metric {
 	 * class c; the sum of their squares is its variance. */
 	double *influence;
 	size_t influences, blocks;
-	double surprise; /* −2 log likelihood of the samples, but for a constant */
+	double surprise; /* a sample: −2 log likelihood, but for a constant; see attribution_solve.c
+			  */
 	double rate_max; /* about the most that was seen, a nanosecond */
 	struct kp_attribution_totals totals;
 };

@@ -124,17 +124,18 @@ static void add_pieces(struct kp_row_entry *entry, const struct kp_class_times *
 static void add_end(struct kp_rows *rows, uint32_t class, double from, double to, double duration)
 {
 	struct kp_row *row = &rows->row;
-	double end = row->width_ns, near = KP_EDGE_NEAR_NS;
-	double overlap = fmin(to, end + near) - fmax(from, end - near);
+	double low = row->width_ns - KP_EDGE_NEAR_NS, high = row->width_ns + KP_EDGE_NEAR_NS;
 
-	if (!(overlap > 0) || row->end_count >= KP_ROW_ENDS_MAX)
+	if (to <= low || from >= high || row->end_count >= KP_ROW_ENDS_MAX)
 		return;
-	double part = overlap / (2 * near), size = 1 / (to - from);
+	double overlap = (to < high ? to : high) - (from > low ? from : low);
+	double size = 1 / (to - from);
 	if (class == rows->kept_count)
 		size = 1;
 	else if (rows->times[class].scaled)
 		size *= duration / rows->times[class].mean_ns;
-	row->ends[row->end_count++] = (struct kp_row_end){class, part * size};
+	row->ends[row->end_count++] =
+		(struct kp_row_end){class, overlap / (2 * KP_EDGE_NEAR_NS) * size};
 }
 
 /* A launch against the row [0, length): times relative to the row's begin. Whether they meet. */

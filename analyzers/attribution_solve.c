@@ -13,6 +13,10 @@
 #define RATES_LOOKED_AT 16384
 /* Where not all samples are solved for, so many in a row are. */
 #define CHAIN_SAMPLES 64
+/* So many rows are looked at to see how many columns a chain has, and squares of that number are
+ * added up at most, which takes about three seconds. */
+#define EFFORT_LOOKED_AT 4096
+#define EFFORT_MAX 6e9
 
 struct solving {
 	struct kp_attribution *attribution;
@@ -28,7 +32,10 @@ struct solving {
 	double *matrix, *right, *x;
 	double *scores; /* blocks × n */
 	size_t block_samples;
-	double squares; /* of residuals */
+	size_t stride;          /* one of so many samples is solved for */
+	double squares;         /* of residuals */
+	double weighed_squares; /* the same, as the noise weighs them */
+	double log_variances;   /* of the noise, added up */
 };
 
 #define TERMS_MAX (KP_PIECES * (KP_ROW_ENTRIES_MAX + 1))
@@ -77,10 +84,37 @@ static void add_row(struct solving *solving, const struct kp_row *row)
 		     chain->value, chain->weight);
 }
 
-static bool is_solved_for(const struct kp_attribution *attribution, const struct kp_row *row)
+static bool is_solved_for(const struct solving *solving, const struct kp_row *row)
 {
-	return row->length_ns <= attribution->length_max_ns &&
-	       row->sample / CHAIN_SAMPLES % attribution->stride == 0;
+	return row->length_ns <= solving->attribution->length_max_ns &&
+	       row->sample / CHAIN_SAMPLES % solving->stride == 0;
+}
+
+/* One of how many samples to solve for: columns in a chain are more than in a row. */
+static size_t stride_of(struct solving *solving)
+{
+	struct kp_attribution *attribution = solving->attribution;
+	struct kp_chain *chain = &solving->chain;
+	struct kp_least_term terms[TERMS_MAX];
+	double looked_at = 0;
+
+	if (!attribution->stretch_count)
+		return attribution->stride;
+	kp_rows_begin(&attribution->rows, solving->found.edges, &attribution->stretches[0].from);
+	for (size_t i = 0; i < EFFORT_LOOKED_AT; i++) {
+		const struct kp_row *row = kp_rows_next(&attribution->rows);
+
+		if (!row)
+			break;
+		kp_chain_add(chain, row, terms, terms_of(solving, row, terms), 0);
+		looked_at++;
+	}
+	double samples = (double)attribution->input.sample_count;
+	double effort = looked_at > 0 ? chain->effort / looked_at * samples : 0;
+	size_t stride = 1 + (size_t)(effort / EFFORT_MAX);
+
+	kp_chain_begin(chain);
+	return stride > attribution->stride ? stride : attribution->stride;
 }
 
 static enum kp_status first_pass(struct solving *solving)
@@ -88,9 +122,10 @@ static enum kp_status first_pass(struct solving *solving)
 	struct kp_attribution *attribution = solving->attribution;
 	const struct kp_row *row;
 
+	solving->stride = stride_of(solving);
 	kp_rows_begin(&attribution->rows, solving->found.edges, NULL);
 	while ((row = kp_rows_next(&attribution->rows))) {
-		if (row->count && is_solved_for(attribution, row))
+		if (row->count && is_solved_for(solving, row))
 			add_row(solving, row);
 	}
 	for (size_t c = 0; c < attribution->kept; c++) {
@@ -134,9 +169,22 @@ static void add_scores(struct solving *solving, const struct kp_row *row,
 	double left = chain->value;
 	for (size_t i = 0; i < chain->count; i++)
 		left -= solving->x[chain->terms[i].column] * chain->terms[i].value;
-	solving->metric->surprise += left * left * chain->weight - log(chain->weight);
+	solving->weighed_squares += left * left * chain->weight;
+	solving->log_variances -= log(chain->weight);
 	for (size_t i = 0; i < chain->count; i++)
 		scores[chain->terms[i].column] += chain->weight * chain->terms[i].value * left;
+}
+
+/* Of one sample. Noise that was learnt is a part of what was fitted to the samples, and flatters
+ * it: half of the judgement is by what is left over of each sample as it is. */
+static double surprise_of(const struct solving *solving, double samples)
+{
+	if (!(solving->squares > 0) || !(solving->weighed_squares > 0))
+		return -HUGE_VAL;
+	double even = log(solving->squares / samples);
+	double weighed = log(solving->weighed_squares / samples) + solving->log_variances / samples;
+
+	return (even + weighed) / 2;
 }
 
 static void second_pass(struct solving *solving)
@@ -159,7 +207,7 @@ static void second_pass(struct solving *solving)
 						: solving->background * row->length_ns;
 		totals->attributed += row->alone ? value : model;
 		tally(solving, row, value);
-		if (!is_solved_for(attribution, row))
+		if (!is_solved_for(solving, row))
 			continue;
 		totals->samples_used++;
 		solving->squares += (value - model) * (value - model);
@@ -169,6 +217,7 @@ static void second_pass(struct solving *solving)
 	totals->unattributed = totals->sampled - totals->background - totals->attributed;
 	if (totals->samples_used)
 		totals->residual = sqrt(solving->squares / (double)totals->samples_used);
+	solving->metric->surprise = surprise_of(solving, (double)totals->samples_used);
 }
 
 /* ---- means and their errors ---- */

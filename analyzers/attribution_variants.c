@@ -14,8 +14,8 @@ static void add_difference(struct kp_attribution_metric *metric,
 	const uint32_t *kept_of = metric->attribution->kept_of_class;
 	const uint32_t *other_kept_of = other->attribution->kept_of_class;
 	double *influence = &metric->influence[(metric->influences - number) * metric->kept];
-	double samples = fmax((double)metric->totals.samples_used, 1);
-	double likely = fmin(exp((metric->surprise - other->surprise) / samples), 1);
+	double likely =
+		other->surprise > metric->surprise ? exp(metric->surprise - other->surprise) : 1;
 
 	for (size_t i = 0; i < metric->attribution->input.class_count; i++) {
 		uint32_t kept = kept_of[i], other_kept = other_kept_of[i];
