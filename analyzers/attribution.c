@@ -167,13 +167,15 @@ enum kp_status kp_attribution_create(const struct kp_attribution_input *input,
 	if (beside) {
 		(*out)->beside_ns = kp_beside_at_ends(input);
 		(*out)->rows.beside_ns = (*out)->beside_ns;
-		status = (*out)->beside_ns ? KP_OK : KP_NO_MEMORY;
+		status = (*out)->beside_ns ? kp_beside_parts(*out, input) : KP_NO_MEMORY;
 	}
 	for (size_t i = 0; beside && i < KP_WAYS - 1 && status == KP_OK; i++) {
 		status = create_way(input, &ways[i + 1], &(*out)->ways[i]);
 		(*out)->way_count += status == KP_OK;
-		if (status == KP_OK)
+		if (status == KP_OK) {
 			(*out)->ways[i]->rows.beside_ns = (*out)->beside_ns;
+			status = kp_beside_parts((*out)->ways[i], input);
+		}
 	}
 	if (status != KP_OK) {
 		kp_attribution_destroy(*out);

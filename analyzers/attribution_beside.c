@@ -1,4 +1,5 @@
 /* Launches side by side; see attribution_parts.h. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "analyzers/attribution_parts.h"
@@ -195,6 +196,38 @@ bool kp_beside_matters(const struct kp_attribution_input *input)
 		until_ns = launch->end_ns > until_ns ? launch->end_ns : until_ns;
 	}
 	return beside_ns > BESIDE_PART * whole_ns;
+}
+
+enum kp_status kp_beside_parts(struct kp_attribution *attribution,
+			       const struct kp_attribution_input *input)
+{
+	double *beside_ns = calloc(input->class_count + 1U, sizeof(*beside_ns));
+	double *whole_ns = calloc(input->class_count + 1U, sizeof(*whole_ns));
+	const struct kp_attribution_launch *latest = input->launches; /* that ends last */
+	enum kp_status status = beside_ns && whole_ns ? KP_OK : KP_NO_MEMORY;
+
+	for (size_t i = 0; status == KP_OK && i < input->launch_count; i++) {
+		const struct kp_attribution_launch *launch = &input->launches[i];
+		uint64_t until_ns =
+			launch->end_ns < latest->end_ns ? launch->end_ns : latest->end_ns;
+
+		whole_ns[launch->class] += (double)(launch->end_ns - launch->start_ns);
+		if (i > 0 && until_ns > launch->start_ns) {
+			beside_ns[launch->class] += (double)(until_ns - launch->start_ns);
+			beside_ns[latest->class] += (double)(until_ns - launch->start_ns);
+		}
+		if (launch->end_ns > latest->end_ns)
+			latest = launch;
+	}
+	for (uint32_t c = 0; status == KP_OK && c < input->class_count; c++) {
+		uint32_t kept = attribution->kept_of_class[c];
+
+		if (kept < attribution->kept && whole_ns[c] > 0)
+			attribution->times[kept].beside = fmin(beside_ns[c] / whole_ns[c], 1);
+	}
+	free(beside_ns);
+	free(whole_ns);
+	return status;
 }
 
 /* Of two times within which each launch that still runs lies, the later end and the one before. */

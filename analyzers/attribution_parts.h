@@ -104,6 +104,10 @@ double kp_pieces_unlike(const struct kp_class_times *times, size_t class, size_t
 
 /* Whether launches run side by side for a part of the time that matters. */
 bool kp_beside_matters(const struct kp_attribution_input *input);
+/* Fills `beside` of the classes that are kept, from the times of the clock. Errors: KP_NO_MEMORY.
+ */
+enum kp_status kp_beside_parts(struct kp_attribution *attribution,
+			       const struct kp_attribution_input *input);
 /* For each sample, how long launches that run at its end run side by side. NULL: no memory. */
 float *kp_beside_at_ends(const struct kp_attribution_input *input);
 /* To be released in any case. Errors: KP_NO_MEMORY. */

@@ -13,6 +13,7 @@ struct kp_class_result {
 	double launches, mean_ns; /* of the run */
 	double mean;              /* of a launch */
 	double unlike;            /* see kp_pieces_unlike */
+	double beside;            /* see struct kp_class_times */
 	double inflation;         /* variance inflation; absurd: cannot be told apart */
 	uint64_t samples;
 };

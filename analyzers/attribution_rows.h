@@ -33,7 +33,8 @@ struct kp_window_edges {
 /* The launches of a class: durations. */
 struct kp_class_times {
 	double launches, mean_ns, least_ns;
-	bool scaled; /* what a launch counts has a part that grows with (duration − least) */
+	double beside; /* the part of its time that the class runs side by side with others */
+	bool scaled;   /* what a launch counts has a part that grows with (duration − least) */
 	/*
 	 * Where the first pieces end, as parts of the window; the last ones mirror them, and one
 	 * lies between. All may end at the middle. 0: what a launch counts flows evenly.

@@ -253,6 +253,7 @@ static void fill_classes(struct solving *solving, const double *inflation)
 		if (result->weight > 0)
 			result->mean += result->alone_value / result->weight;
 		result->inflation = inflation[c];
+		result->beside = attribution->times[c].beside;
 		if (is_pieced(solving, c))
 			result->unlike = kp_pieces_unlike(&attribution->times[c], c,
 							  solving->more_columns[c], solving->x);
