@@ -106,9 +106,10 @@ static uint64_t first_ns(const struct kp_attribution_input *input)
 
 /*
  * Launches whose blocks wait for room: a full GPU gives room to the next launch's blocks only when
- * no more of the first are left to begin. That the next one has begun tells that the first has only
- * to end its blocks; they do so evenly over the time that is left, so that all is counted as if
- * half of that time were. Seen on H200 with samples of 20 µs. NULL: no memory.
+ * no more of the first are left to begin, so that the next one's begin tells that the first has
+ * only to end its blocks. They share the GPU for about half of the time until the first one's
+ * record ends; for the rest that record waits for memory, which the other keeps busy. Seen on H200
+ * with samples of 20 µs. NULL: no memory.
  */
 static struct kp_attribution_launch *relieved(const struct kp_attribution_input *input)
 {
