@@ -157,8 +157,8 @@ static enum kp_status create_way(const struct kp_attribution_input *input, const
 enum kp_status kp_attribution_create(const struct kp_attribution_input *input,
 				     struct kp_attribution **out)
 {
-	/* As if alone; two thirds of the pace beside one other; half of it: a GPU that is divided; and
-	 * one after the other. */
+	/* As if alone; two thirds of the pace beside one other; half of it: a GPU that is divided;
+	 * and one after the other. */
 	static const struct kp_way ways[KP_WAYS] = {
 		{0, false}, {0.5, false}, {1, false}, {1, true}};
 	enum kp_status status = create_way(input, &ways[0], out);
