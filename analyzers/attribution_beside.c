@@ -1,6 +1,7 @@
 /* Launches side by side; see attribution_parts.h. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyzers/attribution_parts.h"
 
@@ -123,16 +124,14 @@ static struct kp_attribution_launch *relieved(const struct kp_attribution_input 
 		free(is_short);
 		return NULL;
 	}
+	memcpy(launches, input->launches, count * sizeof(*launches));
 	for (size_t i = 0; i < count; i++) {
-		const struct kp_attribution_launch *launch = &input->launches[i];
-
-		if (launch->end_ns - launch->start_ns < WAITS_NS)
-			is_short[launch->class] = true;
+		if (launches[i].end_ns - launches[i].start_ns < WAITS_NS)
+			is_short[launches[i].class] = true;
 	}
 	for (size_t i = count; i-- > 0;) {
 		struct kp_attribution_launch *launch = &launches[i];
 
-		*launch = input->launches[i];
 		if (launch->end_ns > next_ns)
 			launch->end_ns = next_ns + (launch->end_ns - next_ns) / 2;
 		if (!is_short[launch->class])
