@@ -112,13 +112,15 @@ static enum kp_status pace(struct kp_attribution *attribution, const struct kp_w
 	struct kp_beside *beside = &attribution->beside;
 	enum kp_status status = KP_OK;
 
-	if (way->slow > 0) {
+	bool changes = way->slow > 0 || way->relief;
+
+	if (changes) {
 		status = kp_beside_init(beside, input, way);
 		input->launches = beside->launches;
 		input->begin_ns = beside->begin_ns;
 	}
 	*paced = *input;
-	if (way->slow > 0)
+	if (changes)
 		paced->length_ns = beside->width_ns;
 	return status;
 }
@@ -155,16 +157,25 @@ static enum kp_status create_way(const struct kp_attribution_input *input, const
 enum kp_status kp_attribution_create(const struct kp_attribution_input *input,
 				     struct kp_attribution **out)
 {
-	/* As if alone; two thirds of the pace beside one other; half of it: a GPU that is divided,
-	 * all the time or, where one follows the other, as long as both go half of that way. */
+	/* As if alone; two thirds of the pace beside one other; half of it: a GPU that is divided;
+	 * and one after the other. */
 	static const struct kp_way ways[KP_WAYS] = {
 		{0, false}, {0.5, false}, {1, false}, {1, true}};
 	enum kp_status status = create_way(input, &ways[0], out);
 	bool beside = status == KP_OK && kp_beside_matters(input);
 
+	if (beside) {
+		(*out)->beside_ns = kp_beside_at_ends(input);
+		(*out)->rows.beside_ns = (*out)->beside_ns;
+		status = (*out)->beside_ns ? kp_beside_parts(*out, input) : KP_NO_MEMORY;
+	}
 	for (size_t i = 0; beside && i < KP_WAYS - 1 && status == KP_OK; i++) {
 		status = create_way(input, &ways[i + 1], &(*out)->ways[i]);
 		(*out)->way_count += status == KP_OK;
+		if (status == KP_OK) {
+			(*out)->ways[i]->rows.beside_ns = (*out)->beside_ns;
+			status = kp_beside_parts((*out)->ways[i], input);
+		}
 	}
 	if (status != KP_OK) {
 		kp_attribution_destroy(*out);
@@ -186,5 +197,6 @@ void kp_attribution_destroy(struct kp_attribution *attribution)
 	free(attribution->kept_of_class);
 	free(attribution->times);
 	free(attribution->idle);
+	free(attribution->beside_ns);
 	free(attribution);
 }

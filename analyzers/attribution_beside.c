@@ -1,4 +1,5 @@
 /* Launches side by side; see attribution_parts.h. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,6 +7,9 @@
 
 /* Side by side for less than this part of all launches' time: nothing to tell apart. */
 #define BESIDE_PART 0.002
+/* Launches of a class of which one was shorter than this have so few blocks that they find room
+ * beside others. */
+#define WAITS_NS 3000
 
 struct ending {
 	uint64_t ns;
@@ -101,39 +105,39 @@ static uint64_t first_ns(const struct kp_attribution_input *input)
 	return launch_ns < sample_ns ? launch_ns : sample_ns;
 }
 
-/* Of two that overlap, the first one's end and the other's start are in the middle of that. */
-static void meet(struct kp_attribution_launch *first, struct kp_attribution_launch *other)
+/*
+ * Launches whose blocks wait for room: a full GPU gives room to the next launch's blocks only when
+ * no more of the first are left to begin, so that the next one's begin tells that the first has
+ * only to end its blocks. They share the GPU for about half of the time until the first one's
+ * record ends; for the rest that record waits for memory, which the other keeps busy. Seen on H200
+ * with samples of 20 µs. NULL: no memory.
+ */
+static struct kp_attribution_launch *relieved(const struct kp_attribution_input *input)
 {
-	uint64_t middle_ns = other->start_ns + (first->end_ns - other->start_ns) / 2;
-
-	first->end_ns = middle_ns;
-	other->start_ns = middle_ns;
-}
-
-/* Launches that hand the GPU over; those that run while a longer one does stay as they are. NULL:
- * no memory. */
-static struct kp_attribution_launch *handed_over(const struct kp_attribution_input *input)
-{
-	size_t count = input->launch_count, last = 0;
+	size_t count = input->launch_count;
 	struct kp_attribution_launch *launches = malloc((count + 1) * sizeof(*launches));
+	bool *is_short = calloc(input->class_count + 1U, sizeof(*is_short));
+	uint64_t next_ns = UINT64_MAX;
 
-	if (!launches)
+	if (!launches || !is_short) {
+		free(launches);
+		free(is_short);
 		return NULL;
+	}
 	memcpy(launches, input->launches, count * sizeof(*launches));
-	for (size_t i = 1; i < count; i++) {
-		if (launches[i].end_ns <= launches[last].end_ns)
-			continue;
-		if (launches[i].start_ns < launches[last].end_ns)
-			meet(&launches[last], &launches[i]);
-		last = i;
+	for (size_t i = 0; i < count; i++) {
+		if (launches[i].end_ns - launches[i].start_ns < WAITS_NS)
+			is_short[launches[i].class] = true;
 	}
-	/* In order of their starts, and no end before a start. */
-	for (size_t i = 1; i < count; i++) {
-		if (launches[i].start_ns < launches[i - 1].start_ns)
-			launches[i].start_ns = launches[i - 1].start_ns;
-		if (launches[i].end_ns < launches[i].start_ns)
-			launches[i].end_ns = launches[i].start_ns;
+	for (size_t i = count; i-- > 0;) {
+		struct kp_attribution_launch *launch = &launches[i];
+
+		if (launch->end_ns > next_ns)
+			launch->end_ns = next_ns + (launch->end_ns - next_ns) / 2;
+		if (!is_short[launch->class])
+			next_ns = launch->start_ns;
 	}
+	free(is_short);
 	return launches;
 }
 
@@ -161,9 +165,9 @@ enum kp_status kp_beside_init(struct kp_beside *beside, const struct kp_attribut
 	struct kp_attribution_launch *launches;
 	enum kp_status status;
 
-	if (!way->hand_over)
+	if (!way->relief)
 		return init(beside, input, way->slow);
-	other.launches = launches = handed_over(input);
+	other.launches = launches = relieved(input);
 	status = launches ? init(beside, &other, way->slow) : KP_NO_MEMORY;
 	free(launches);
 	return status;
@@ -192,4 +196,74 @@ bool kp_beside_matters(const struct kp_attribution_input *input)
 		until_ns = launch->end_ns > until_ns ? launch->end_ns : until_ns;
 	}
 	return beside_ns > BESIDE_PART * whole_ns;
+}
+
+enum kp_status kp_beside_parts(struct kp_attribution *attribution,
+			       const struct kp_attribution_input *input)
+{
+	double *beside_ns = calloc(input->class_count + 1U, sizeof(*beside_ns));
+	double *whole_ns = calloc(input->class_count + 1U, sizeof(*whole_ns));
+	const struct kp_attribution_launch *latest = input->launches; /* that ends last */
+	enum kp_status status = beside_ns && whole_ns ? KP_OK : KP_NO_MEMORY;
+
+	for (size_t i = 0; status == KP_OK && i < input->launch_count; i++) {
+		const struct kp_attribution_launch *launch = &input->launches[i];
+		uint64_t until_ns =
+			launch->end_ns < latest->end_ns ? launch->end_ns : latest->end_ns;
+
+		whole_ns[launch->class] += (double)(launch->end_ns - launch->start_ns);
+		if (i > 0 && until_ns > launch->start_ns) {
+			beside_ns[launch->class] += (double)(until_ns - launch->start_ns);
+			beside_ns[latest->class] += (double)(until_ns - launch->start_ns);
+		}
+		if (launch->end_ns > latest->end_ns)
+			latest = launch;
+	}
+	for (uint32_t c = 0; status == KP_OK && c < input->class_count; c++) {
+		uint32_t kept = attribution->kept_of_class[c];
+
+		if (kept < attribution->kept && whole_ns[c] > 0)
+			attribution->times[kept].beside = fmin(beside_ns[c] / whole_ns[c], 1);
+	}
+	free(beside_ns);
+	free(whole_ns);
+	return status;
+}
+
+/* Of two times within which each launch that still runs lies, the later end and the one before. */
+struct latest {
+	uint64_t first_ns, second_ns; /* ends */
+	uint64_t since_ns;            /* both run since then */
+};
+
+static void take_up(struct latest *latest, const struct kp_attribution_launch *launch)
+{
+	uint64_t end_ns = launch->end_ns;
+
+	if (end_ns > latest->first_ns) {
+		latest->second_ns = latest->first_ns;
+		latest->first_ns = end_ns;
+	} else if (end_ns > latest->second_ns) {
+		latest->second_ns = end_ns;
+	} else {
+		return;
+	}
+	latest->since_ns = launch->start_ns;
+}
+
+float *kp_beside_at_ends(const struct kp_attribution_input *input)
+{
+	float *beside_ns = calloc(input->sample_count + 1, sizeof(*beside_ns));
+	struct latest latest = {0};
+	size_t next = 0;
+
+	for (size_t i = 0; beside_ns && i < input->sample_count; i++) {
+		uint64_t at_ns = input->begin_ns[i] + input->length_ns[i];
+
+		while (next < input->launch_count && input->launches[next].start_ns < at_ns)
+			take_up(&latest, &input->launches[next++]);
+		if (latest.second_ns > at_ns)
+			beside_ns[i] = (float)(latest.second_ns - latest.since_ns);
+	}
+	return beside_ns;
 }

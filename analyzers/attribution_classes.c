@@ -92,7 +92,8 @@ static void keep_class(struct kp_attribution *attribution, uint32_t number,
 	double mean = times->sum_ns / times->launches, length = attribution->length_ns;
 	struct kp_class_times *kept = &attribution->times[number];
 
-	*kept = (struct kp_class_times){times->launches, mean, times->least_ns, false, {0}};
+	*kept = (struct kp_class_times){
+		.launches = times->launches, .mean_ns = mean, .least_ns = times->least_ns};
 	if (kinds->scaled < KP_SCALED_MAX && is_scaled(times, mean, whole_ns)) {
 		kept->scaled = true;
 		kinds->scaled++;

@@ -8,13 +8,11 @@
  * common ones by a prior; and once more, held near what turned out to be usual among short
  * launches, which large ones hide. Priors are on times, never on what is counted.
  */
-#include "analyzers/attribution_parts.h"
+#include "analyzers/attribution_finding.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "analyzers/least_squares.h"
 
 /* What is expected before looking, and how firmly: as seen on H200, with the samples' clock. */
 #define LAG_NS 800.0
@@ -36,201 +34,18 @@
 #define OFF_PART 0.5
 #define OFF_MAX_NS 600.0
 
-struct finding {
-	struct kp_attribution *attribution;
-	const float *values;
-	double background;
-	/*
-	 * Columns: classes 0 … edged - 1; all else, by time; the parts that grow with durations,
-	 * and pieces behind the first; up to here `first`. Then lags, then leads of the same
-	 * classes: n.
-	 */
-	size_t edged, first, n;
-	size_t more_columns[KP_EDGED_MAX]; /* where those of a class begin; 0: none */
-	struct kp_window_edges *edges;
-	double *matrix, *right; /* of the last pass */
-	double squares, rows;   /* Σ value², rows */
-	double *x;              /* first */
-	double *joint, *joint_right;
-	bool edges_too; /* equations of edges are wanted, too */
-};
-
-static void add_term(struct kp_least_term *terms, size_t *count, size_t column, double value)
-{
-	if (value != 0)
-		terms[(*count)++] = (struct kp_least_term){column, value};
-}
-
-/* Columns that a class has besides its own. */
-static size_t more_of(const struct kp_class_times *times)
-{
-	return times->ends[0] > 0 ? KP_PIECES - 1 : times->scaled;
-}
-
-/* A class's columns, added up. */
-static double whole_of(const struct finding *finding, size_t class, const double *vector)
-{
-	size_t more = more_of(&finding->attribution->times[class]);
-	double sum = vector[class];
-
-	for (size_t i = 0; i < more; i++)
-		sum += vector[finding->more_columns[class] + i];
-	return sum;
-}
-
-/* What a launch of the class counts. */
-static double whole_x(const struct finding *finding, size_t class)
-{
-	return whole_of(finding, class, finding->x);
-}
-
-/* Edges of a class whose durations differ: as if its launches counted by their duration. */
-static double by_duration(const struct kp_class_times *times, double even, double scaled)
-{
-	double least = times->least_ns / times->mean_ns;
-
-	return times->scaled ? least * even + (1 - least) * scaled : even;
-}
-
-/* The columns of one class but those of its edges. */
-static void add_class(const struct finding *finding, const struct kp_row_entry *entry,
-		      struct kp_least_term *terms, size_t *count)
-{
-	const struct kp_class_times *times = &finding->attribution->times[entry->class];
-	size_t more = finding->more_columns[entry->class];
-
-	if (times->ends[0] > 0) {
-		add_term(terms, count, entry->class, entry->pieces[0]);
-		for (size_t p = 1; p < KP_PIECES; p++)
-			add_term(terms, count, more + p - 1, entry->pieces[p]);
-		return;
-	}
-	add_term(terms, count, entry->class, entry->share);
-	if (more)
-		add_term(terms, count, more, entry->scaled);
-}
-
-/* What pieces change by with an edge, each by what it counted in the last pass; of the whole. */
-static double by_pieces(const struct finding *finding, size_t class, const double *changes)
-{
-	double whole = whole_x(finding, class), sum = finding->x[class] * changes[0];
-
-	for (size_t p = 1; p < KP_PIECES; p++)
-		sum += finding->x[finding->more_columns[class] + p - 1] * changes[p];
-	return whole > 0 ? sum / whole : 0;
-}
-
-static void add_edges(const struct finding *finding, const struct kp_row_entry *entry,
-		      struct kp_least_term *terms, size_t *count)
-{
-	const struct kp_class_times *times = &finding->attribution->times[entry->class];
-	double lag, lead;
-
-	if (times->ends[0] > 0) {
-		lag = by_pieces(finding, entry->class, entry->d_lag_pieces);
-		lead = by_pieces(finding, entry->class, entry->d_lead_pieces);
-	} else {
-		lag = by_duration(times, entry->d_lag, entry->d_lag_scaled);
-		lead = by_duration(times, entry->d_lead, entry->d_lead_scaled);
-	}
-	add_term(terms, count, finding->first + entry->class, lag);
-	add_term(terms, count, finding->first + finding->edged + entry->class, lead);
-}
-
-static size_t terms_of(const struct finding *finding, const struct kp_row *row,
-		       struct kp_least_term *terms)
-{
-	const struct kp_attribution *attribution = finding->attribution;
-	size_t edged = finding->edged, count = 0;
-	double other_ns = 0;
-
-	for (size_t i = 0; i < row->count; i++) {
-		const struct kp_row_entry *entry = &row->entries[i];
-		const struct kp_class_times *times = &attribution->times[entry->class];
-
-		if (entry->class == attribution->kept) {
-			other_ns += entry->share;
-			continue;
-		}
-		if (entry->class >= edged) {
-			other_ns += entry->share * times->mean_ns;
-			continue;
-		}
-		add_class(finding, entry, terms, &count);
-		if (finding->edges_too)
-			add_edges(finding, entry, terms, &count);
-	}
-	add_term(terms, &count, edged, other_ns);
-	return count;
-}
-
-static void add_row(struct finding *finding, const struct kp_least_term *terms, size_t count,
-		    double value, double weight)
-{
-	finding->squares += weight * value * value;
-	finding->rows += weight;
-	kp_least_add(finding->matrix, finding->right, finding->n, terms, count, value, weight);
-}
-
-/* Normal equations with the present edges, and x. Returns the sum of squared residuals. */
-static enum kp_status pass(struct finding *finding, double *residual)
-{
-	struct kp_attribution *attribution = finding->attribution;
-	struct kp_rows *rows = &attribution->rows;
-	struct kp_least_term terms[(KP_PIECES + 2) * (KP_ROW_ENTRIES_MAX + 1) + 1];
-	size_t first = finding->first;
-	enum kp_status status;
-
-	memset(finding->matrix, 0, finding->n * finding->n * sizeof(double));
-	memset(finding->right, 0, finding->n * sizeof(double));
-	finding->squares = finding->rows = 0;
-	for (size_t s = 0; s < attribution->stretch_count; s++) {
-		kp_rows_begin(rows, finding->edges, &attribution->stretches[s].from);
-		for (size_t i = 0; i < attribution->stretches[s].count; i++) {
-			const struct kp_row *row = kp_rows_next(rows);
-
-			if (!row)
-				break;
-			if (row->length_ns > attribution->length_max_ns)
-				continue;
-			add_row(finding, terms, terms_of(finding, row, terms),
-				(double)finding->values[row->sample] -
-					finding->background * row->length_ns,
-				row->weight);
-		}
-	}
-	for (size_t c = 0; c < finding->edged; c++) {
-		if (attribution->times[c].ends[0] > 0)
-			kp_pieces_tie(&attribution->times[c], c, finding->more_columns[c],
-				      finding->matrix, finding->n);
-	}
-	for (size_t i = 0; i < first; i++)
-		memcpy(&finding->joint[i * first], &finding->matrix[i * finding->n],
-		       first * sizeof(double));
-	status = kp_least_nonnegative(finding->joint, finding->right, first, finding->x);
-	*residual = finding->squares;
-	for (size_t i = 0; i < first; i++) {
-		*residual -= 2 * finding->x[i] * finding->right[i];
-		for (size_t j = 0; j < first; j++)
-			*residual += finding->x[i] * finding->x[j] *
-				     kp_least_element(finding->matrix, finding->n, i, j);
-	}
-	*residual = fmax(*residual, 0);
-	return status;
-}
-
 static double off_prior(double value, double expected, double sigma)
 {
 	return (value - expected) * (value - expected) / (sigma * sigma);
 }
 
-static void set_all(struct finding *finding, struct kp_window_edges edges)
+static void set_all(struct kp_finding *finding, struct kp_window_edges edges)
 {
 	for (size_t i = 0; i <= finding->attribution->kept; i++)
 		finding->edges[i] = edges;
 }
 
-static enum kp_status search_grid(struct finding *finding, struct kp_window_edges *common)
+static enum kp_status search_grid(struct kp_finding *finding, struct kp_window_edges *common)
 {
 	double best = -1, residual = 0;
 	enum kp_status status = KP_OK;
@@ -243,7 +58,7 @@ static enum kp_status search_grid(struct finding *finding, struct kp_window_edge
 			       off_prior(edges.lead_ns, LEAD_NS, COMMON_SIGMA_NS);
 
 		set_all(finding, edges);
-		status = pass(finding, &residual);
+		status = kp_finding_pass(finding, &residual);
 		residual *= 1 + prior / fmax(finding->rows, 1);
 		if (best < 0 || residual < best) {
 			best = residual;
@@ -264,7 +79,7 @@ static double step_of(double value)
 }
 
 /* The column of edge `e` of the joint system: the lags of all groups, then the leads; else < 0. */
-static ptrdiff_t joint_column(const struct finding *finding, const int *group_of, size_t groups,
+static ptrdiff_t joint_column(const struct kp_finding *finding, const int *group_of, size_t groups,
 			      size_t e)
 {
 	int group = group_of[e % finding->edged];
@@ -275,12 +90,12 @@ static ptrdiff_t joint_column(const struct finding *finding, const int *group_of
 }
 
 /* Edge `e` against all columns, and its part of the right side. */
-static void join_edge(struct finding *finding, const int *group_of, size_t groups, size_t e)
+static void join_edge(struct kp_finding *finding, const int *group_of, size_t groups, size_t e)
 {
 	size_t edged = finding->edged, first = finding->first, n = first + 2 * groups;
 	size_t from = first + e;
 	ptrdiff_t to = joint_column(finding, group_of, groups, e);
-	double x = whole_x(finding, e % edged), gradient = finding->right[from];
+	double x = kp_finding_whole(finding, e % edged), gradient = finding->right[from];
 	double *row = &finding->joint[(size_t)to * n];
 
 	for (size_t j = 0; j < first; j++) {
@@ -295,7 +110,7 @@ static void join_edge(struct finding *finding, const int *group_of, size_t group
 
 		if (other >= 0 && other <= to)
 			row[other] +=
-				x * whole_x(finding, f % edged) *
+				x * kp_finding_whole(finding, f % edged) *
 				kp_least_element(finding->matrix, finding->n, from, first + f);
 	}
 }
@@ -304,7 +119,7 @@ static void join_edge(struct finding *finding, const int *group_of, size_t group
  * The joint system of x and `groups` times two edges: column group_of[c] of classes, or < 0. With
  * all classes in group 0 these are the common edges. On return joint_right holds the solution.
  */
-static enum kp_status solve_joint(struct finding *finding, const int *group_of, size_t groups,
+static enum kp_status solve_joint(struct kp_finding *finding, const int *group_of, size_t groups,
 				  double ridge, const struct kp_window_edges *pull)
 {
 	size_t first = finding->first, n = first + 2 * groups;
@@ -339,7 +154,7 @@ static enum kp_status solve_joint(struct finding *finding, const int *group_of, 
 	return status;
 }
 
-static enum kp_status step_common(struct finding *finding, struct kp_window_edges *common)
+static enum kp_status step_common(struct kp_finding *finding, struct kp_window_edges *common)
 {
 	int all[KP_EDGED_MAX] = {0};
 	double best = -1, residual;
@@ -351,7 +166,7 @@ static enum kp_status step_common(struct finding *finding, struct kp_window_edge
 		const double *steps = &finding->joint_right[finding->first];
 
 		set_all(finding, edges);
-		status = pass(finding, &residual);
+		status = kp_finding_pass(finding, &residual);
 		if (status != KP_OK)
 			return status;
 		if (best >= 0 && residual >= best)
@@ -374,22 +189,22 @@ static enum kp_status step_common(struct finding *finding, struct kp_window_edge
 }
 
 /* Classes that count much get a group each. */
-static size_t group_classes(const struct finding *finding, int *group_of)
+static size_t group_classes(const struct kp_finding *finding, int *group_of)
 {
 	double whole = 0;
 	size_t groups = 0;
 
 	for (size_t i = 0; i < finding->edged; i++)
-		whole += whole_x(finding, i) * finding->attribution->times[i].launches;
+		whole += kp_finding_whole(finding, i) * finding->attribution->times[i].launches;
 	for (size_t i = 0; i < finding->edged; i++) {
-		bool much = whole_x(finding, i) * finding->attribution->times[i].launches >
+		bool much = kp_finding_whole(finding, i) * finding->attribution->times[i].launches >
 			    CLASS_PART * whole;
 		group_of[i] = much ? (int)groups++ : -1;
 	}
 	return groups;
 }
 
-static void move_classes(struct finding *finding, const int *group_of, size_t groups)
+static void move_classes(struct kp_finding *finding, const int *group_of, size_t groups)
 {
 	const double *steps = &finding->joint_right[finding->first];
 
@@ -407,7 +222,7 @@ static void move_classes(struct finding *finding, const int *group_of, size_t gr
 }
 
 /* How far the edges of groups are from the common ones. */
-static void pull_groups(const struct finding *finding, const int *group_of,
+static void pull_groups(const struct kp_finding *finding, const int *group_of,
 			struct kp_window_edges common, struct kp_window_edges *pull)
 {
 	for (size_t i = 0; i < finding->edged; i++) {
@@ -419,13 +234,13 @@ static void pull_groups(const struct finding *finding, const int *group_of,
 }
 
 /* Steps each class's edges, and leaves them where the residual was least. */
-static enum kp_status step_classes(struct finding *finding, struct kp_window_edges common,
+static enum kp_status step_classes(struct kp_finding *finding, struct kp_window_edges common,
 				   double *residual)
 {
 	size_t bytes = finding->edged * sizeof(struct kp_window_edges);
 	struct kp_window_edges pull[KP_EDGED_MAX] = {{0}}, kept[KP_EDGED_MAX] = {{0}};
 	int group_of[KP_EDGED_MAX] = {0};
-	enum kp_status status = pass(finding, residual);
+	enum kp_status status = kp_finding_pass(finding, residual);
 	double best = *residual;
 
 	memcpy(kept, finding->edges, bytes);
@@ -442,7 +257,7 @@ static enum kp_status step_classes(struct finding *finding, struct kp_window_edg
 		if (status != KP_OK)
 			break;
 		move_classes(finding, group_of, groups);
-		status = pass(finding, residual);
+		status = kp_finding_pass(finding, residual);
 		if (*residual < best) {
 			best = *residual;
 			memcpy(kept, finding->edges, bytes);
@@ -451,11 +266,11 @@ static enum kp_status step_classes(struct finding *finding, struct kp_window_edg
 	if (status != KP_OK || *residual <= best)
 		return status;
 	memcpy(finding->edges, kept, bytes);
-	return pass(finding, residual);
+	return kp_finding_pass(finding, residual);
 }
 
 /* Classes without edges of their own get the usual ones, and the others are held near those. */
-static enum kp_status step_again(struct finding *finding, double *residual)
+static enum kp_status step_again(struct kp_finding *finding, double *residual)
 {
 	int group_of[KP_EDGED_MAX] = {0};
 	struct kp_window_edges usual;
@@ -472,7 +287,7 @@ static enum kp_status step_again(struct finding *finding, double *residual)
 }
 
 /* See struct kp_edges_found. */
-static enum kp_status find_moves(struct finding *finding, double residual, double *moves)
+static enum kp_status find_moves(struct kp_finding *finding, double residual, double *moves)
 {
 	size_t edged = finding->edged, first = finding->first;
 	double spread = 0, off_ns;
@@ -481,7 +296,8 @@ static enum kp_status find_moves(struct finding *finding, double residual, doubl
 	enum kp_status status;
 
 	for (size_t e = 0; edged && e < 2 * edged; e++)
-		spread += whole_x(finding, e % edged) * whole_x(finding, e % edged) *
+		spread += kp_finding_whole(finding, e % edged) *
+			  kp_finding_whole(finding, e % edged) *
 			  kp_least_element(finding->matrix, finding->n, first + e, first + e);
 	off_ns = spread > 0 ? fmin(OFF_PART * sqrt(residual / spread), OFF_MAX_NS) : 0;
 	for (size_t i = 0; i < first; i++)
@@ -492,62 +308,69 @@ static enum kp_status find_moves(struct finding *finding, double residual, doubl
 		return status;
 	for (size_t e = 0; edged && e < 2 * edged; e++) {
 		for (size_t j = 0; j < first; j++)
-			move[j] = off_ns * whole_x(finding, e % edged) *
+			move[j] = off_ns * kp_finding_whole(finding, e % edged) *
 				  kp_least_element(finding->matrix, finding->n, first + e, j);
 		kp_least_solve(&least, move);
 		for (size_t c = 0; c < edged; c++)
-			moves[e * edged + c] = whole_of(finding, c, move);
+			moves[e * edged + c] = kp_finding_whole_of(finding, c, move);
 	}
 	kp_least_fini(&least);
 	return KP_OK;
 }
 
+/* Edges, first common ones and without knowing the noise, then of each class; and the noise. */
+static enum kp_status find(struct kp_finding *finding, struct kp_edges_found *out)
+{
+	double residual = 0;
+	enum kp_status status = search_grid(finding, &out->common);
+
+	finding->edges_too = true;
+	set_all(finding, out->common);
+	if (status == KP_OK)
+		status = kp_finding_pass(finding, &residual);
+	if (status == KP_OK) {
+		kp_finding_learn(finding);
+		status = step_common(finding, &out->common);
+	}
+	if (status == KP_OK) {
+		kp_finding_learn(finding);
+		status = step_classes(finding, out->common, &residual);
+	}
+	if (status == KP_OK) {
+		kp_finding_learn(finding);
+		status = step_again(finding, &residual);
+	}
+	if (status == KP_OK)
+		status = kp_finding_pass(finding, &residual);
+	if (status == KP_OK) {
+		kp_finding_learn(finding);
+		status = kp_finding_pass(finding, &residual);
+	}
+	if (status == KP_OK)
+		status = find_moves(finding, residual, out->moves);
+	return status;
+}
+
 enum kp_status kp_edges_find(struct kp_attribution *attribution, const float *values,
 			     double background, struct kp_edges_found *out)
 {
-	size_t edged = attribution->kept < KP_EDGED_MAX ? attribution->kept : KP_EDGED_MAX;
-	struct finding finding = {.attribution = attribution,
-				  .values = values,
-				  .background = background,
-				  .edged = edged,
-				  .first = edged + 1};
-	double residual = 0;
-	enum kp_status status = KP_NO_MEMORY;
+	struct kp_finding finding = {.attribution = attribution,
+				     .values = values,
+				     .background = background,
+				     .noise = &out->noise};
+	enum kp_status status;
 
-	for (size_t c = 0; c < edged; c++) {
-		size_t more = more_of(&attribution->times[c]);
-
-		if (more)
-			finding.more_columns[c] = finding.first;
-		finding.first += more;
-	}
-	size_t n = finding.n = finding.first + 2 * edged;
-	*out = (struct kp_edges_found){.edged = edged};
+	*out = (struct kp_edges_found){0};
 	out->edges = finding.edges = calloc(attribution->kept + 1U, sizeof(*out->edges));
-	out->moves = calloc(2 * edged * edged + 1, sizeof(*out->moves));
-	finding.matrix = malloc(n * n * sizeof(double));
-	finding.right = malloc(n * sizeof(double));
-	finding.x = malloc(finding.first * sizeof(double));
-	/* Common edges take two columns even where no class has any. */
-	finding.joint = malloc((n + 2) * (n + 2) * sizeof(double));
-	finding.joint_right = malloc((n + 2) * sizeof(double));
-	if (out->edges && out->moves && finding.matrix && finding.right && finding.x &&
-	    finding.joint && finding.joint_right)
-		status = search_grid(&finding, &out->common);
-	finding.edges_too = true;
+	status = out->edges ? kp_noise_init(&out->noise, attribution->kept) : KP_NO_MEMORY;
 	if (status == KP_OK)
-		status = step_common(&finding, &out->common);
-	if (status == KP_OK)
-		status = step_classes(&finding, out->common, &residual);
-	if (status == KP_OK)
-		status = step_again(&finding, &residual);
-	if (status == KP_OK)
-		status = find_moves(&finding, residual, out->moves);
-	free(finding.matrix);
-	free(finding.right);
-	free(finding.x);
-	free(finding.joint);
-	free(finding.joint_right);
+		status = kp_finding_init(&finding);
+	out->edged = finding.edged;
+	if (status == KP_OK) {
+		out->moves = calloc(2 * out->edged * out->edged + 1, sizeof(*out->moves));
+		status = out->moves ? find(&finding, out) : KP_NO_MEMORY;
+	}
+	kp_finding_fini(&finding);
 	if (status != KP_OK)
 		kp_edges_fini(out);
 	return status;
@@ -557,5 +380,6 @@ void kp_edges_fini(struct kp_edges_found *found)
 {
 	free(found->edges);
 	free(found->moves);
+	kp_noise_fini(&found->noise);
 	*found = (struct kp_edges_found){0};
 }

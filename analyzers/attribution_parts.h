@@ -7,6 +7,7 @@
 #ifndef KP_ANALYZERS_ATTRIBUTION_PARTS_H
 #define KP_ANALYZERS_ATTRIBUTION_PARTS_H
 
+#include "analyzers/attribution_noise.h"
 #include "analyzers/attribution_rows.h"
 
 #define KP_CLASSES_MAX 1000
@@ -24,8 +25,8 @@
 /* Ways in which launches that run side by side may slow each other down. */
 #define KP_WAYS 4
 struct kp_way {
-	double slow;    /* the loss of pace by each other launch, see below */
-	bool hand_over; /* one that begins before another ends takes over in the middle of that */
+	double slow; /* the loss of pace by each other launch, see below */
+	bool relief; /* one that begins before another ends takes over soon after its begin */
 };
 
 /*
@@ -51,6 +52,7 @@ struct kp_attribution {
 	struct kp_beside beside;           /* what both borrow, where launches slow each other */
 	struct kp_attribution *ways[KP_WAYS - 1]; /* with another pace each */
 	size_t way_count;                         /* these and this one */
+	float *beside_ns; /* of samples, see struct kp_row; NULL: launches hardly do */
 	uint32_t *kept_of_class;
 	uint32_t kept;                /* classes that are kept */
 	struct kp_class_times *times; /* of each kept class; the last is the rest */
@@ -73,6 +75,7 @@ struct kp_edges_found {
 	 */
 	double *moves;
 	size_t edged;
+	struct kp_noise noise;
 };
 
 /* The idle rate in a metric's unit a nanosecond; 0 where the GPU was hardly ever idle. */
@@ -101,6 +104,12 @@ double kp_pieces_unlike(const struct kp_class_times *times, size_t class, size_t
 
 /* Whether launches run side by side for a part of the time that matters. */
 bool kp_beside_matters(const struct kp_attribution_input *input);
+/* Fills `beside` of the classes that are kept, from the times of the clock. Errors: KP_NO_MEMORY.
+ */
+enum kp_status kp_beside_parts(struct kp_attribution *attribution,
+			       const struct kp_attribution_input *input);
+/* For each sample, how long launches that run at its end run side by side. NULL: no memory. */
+float *kp_beside_at_ends(const struct kp_attribution_input *input);
 /* To be released in any case. Errors: KP_NO_MEMORY. */
 enum kp_status kp_beside_init(struct kp_beside *beside, const struct kp_attribution_input *input,
 			      const struct kp_way *way);

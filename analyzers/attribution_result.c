@@ -22,15 +22,19 @@
 #define MODEL_PART 0.004
 /* And so much more of launches that are short beside a sample: few samples end inside them, and
  * what they count at which time is hardly seen. As on H200, 10 µs in samples of 200 µs. */
-#define SHORT_PART 0.03
+#define SHORT_PART 0.015
 #define SHORT_TIMES 4 /* longer samples than launches */
+/* And so much more of launches that run side by side with others all the time: whose blocks ran
+ * when no record says. As on H200, kernels of which each fills the GPU. */
+#define BESIDE_PART 0.1
 /* And of what rates change by from piece to piece, since they change within pieces, too. */
 #define UNLIKE_PART 0.005
 /* And of the whole, what neighbours' edges got or lack of it. */
 #define NEIGHBOUR_PART 0.001
-/* Nothing finer is told than what the highest rate counts in so many nanoseconds (clocks tick every
- * 32 ns): standard error of a launch. */
-#define RESOLUTION_NS 5.0
+/* Nothing finer is told than what the highest rate counts in so many nanoseconds: standard error of
+ * a launch, whose begin and end are told in ticks of 32 ns (H200). What little its neighbours count
+ * in half a tick may be taken for its own, also where it counts nothing. */
+#define RESOLUTION_NS 16.0
 
 struct kp_attribution_totals kp_attribution_totals(const struct kp_attribution_metric *metric)
 {
@@ -67,8 +71,8 @@ static void add_class(struct summing *sum, const struct kp_class_result *result,
 		return;
 	}
 	double alone = result->alone_weight / result->weight;
-	double part =
-		MODEL_PART + SHORT_PART * fmax(1 - SHORT_TIMES * result->mean_ns / length_ns, 0);
+	double part = MODEL_PART + BESIDE_PART * result->beside +
+		      SHORT_PART * fmax(1 - SHORT_TIMES * result->mean_ns / length_ns, 0);
 	double model = (part * result->mean + UNLIKE_PART * result->unlike) * (1 - alone);
 
 	if (result->unlike > 0)

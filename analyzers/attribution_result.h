@@ -13,6 +13,7 @@ struct kp_class_result {
 	double launches, mean_ns; /* of the run */
 	double mean;              /* of a launch */
 	double unlike;            /* see kp_pieces_unlike */
+	double beside;            /* see struct kp_class_times */
 	double inflation;         /* variance inflation; absurd: cannot be told apart */
 	uint64_t samples;
 };
@@ -25,6 +26,8 @@ struct kp_attribution_metric {
 	 * class c; the sum of their squares is its variance. */
 	double *influence;
 	size_t influences, blocks;
+	double surprise; /* a sample: −2 log likelihood, but for a constant; see attribution_solve.c
+			  */
 	double rate_max; /* about the most that was seen, a nanosecond */
 	struct kp_attribution_totals totals;
 };

@@ -120,6 +120,24 @@ static void add_pieces(struct kp_row_entry *entry, const struct kp_class_times *
 	}
 }
 
+/* How much of what a launch counts is counted a nanosecond about the end of the row. */
+static void add_end(struct kp_rows *rows, uint32_t class, double from, double to, double duration)
+{
+	struct kp_row *row = &rows->row;
+	double low = row->width_ns - KP_EDGE_NEAR_NS, high = row->width_ns + KP_EDGE_NEAR_NS;
+
+	if (to <= low || from >= high || row->end_count >= KP_ROW_ENDS_MAX)
+		return;
+	double overlap = (to < high ? to : high) - (from > low ? from : low);
+	double size = 1 / (to - from);
+	if (class == rows->kept_count)
+		size = 1;
+	else if (rows->times[class].scaled)
+		size *= duration / rows->times[class].mean_ns;
+	row->ends[row->end_count++] =
+		(struct kp_row_end){class, overlap / (2 * KP_EDGE_NEAR_NS) * size};
+}
+
 /* A launch against the row [0, length): times relative to the row's begin. Whether they meet. */
 static bool add_launch(struct kp_rows *rows, uint32_t class, double start, double end, bool *covers)
 {
@@ -134,6 +152,7 @@ static bool add_launch(struct kp_rows *rows, uint32_t class, double start, doubl
 	uint32_t at = class;
 
 	*covers = !begins && !ends;
+	add_end(rows, class, from, from + width, duration);
 	if (!(overlap > 0))
 		return false;
 	entry = entry_of(rows, &at);
@@ -222,10 +241,11 @@ const struct kp_row *kp_rows_next(struct kp_rows *rows)
 	uint64_t begin_ns = input->begin_ns[at->sample];
 	for (size_t i = 0; i < row->count; i++)
 		rows->slot[row->entries[i].class] = 0;
-	row->count = 0;
+	row->count = row->end_count = 0;
 	row->sample = at->sample;
 	row->length_ns = rows->length_ns[at->sample];
 	row->width_ns = input->length_ns[at->sample];
+	row->beside_ns = rows->beside_ns ? (double)rows->beside_ns[at->sample] : 0;
 	for (size_t i = 0; i < at->running_count; i++) {
 		if (see(rows, at->running[i], begin_ns, &seen))
 			at->running[left++] = at->running[i];

@@ -17,6 +17,11 @@
 /* Classes in one sample; what is beyond is lumped together with the rest. */
 #define KP_ROW_ENTRIES_MAX 256
 
+/* Launches at the end of a sample; there are never many. */
+#define KP_ROW_ENDS_MAX 64
+/* An edge of a sample so near to a window may lie in it: windows scatter by about that, H200. */
+#define KP_EDGE_NEAR_NS 600.0
+
 /* Pieces of a window that have rates of their own where a launch lasts longer than a sample. */
 #define KP_PIECES 7
 
@@ -28,7 +33,8 @@ struct kp_window_edges {
 /* The launches of a class: durations. */
 struct kp_class_times {
 	double launches, mean_ns, least_ns;
-	bool scaled; /* what a launch counts has a part that grows with (duration − least) */
+	double beside; /* the part of its time that the class runs side by side with others */
+	bool scaled;   /* what a launch counts has a part that grows with (duration − least) */
 	/*
 	 * Where the first pieces end, as parts of the window; the last ones mirror them, and one
 	 * lies between. All may end at the middle. 0: what a launch counts flows evenly.
@@ -47,13 +53,22 @@ struct kp_row_entry {
 	double pieces[KP_PIECES], d_lag_pieces[KP_PIECES], d_lead_pieces[KP_PIECES];
 };
 
+/* A launch that counts when a sample ends, or close to that. */
+struct kp_row_end {
+	uint32_t class;
+	double per_ns; /* of what a launch of the class counts, how much it counts a nanosecond */
+};
+
 struct kp_row {
 	size_t sample;
 	double length_ns;
 	double width_ns; /* the same in the time of the launches, see struct kp_beside */
 	struct kp_row_entry entries[KP_ROW_ENTRIES_MAX + 1];
 	size_t count;
-	bool idle; /* nothing ran in it or close to it */
+	struct kp_row_end ends[KP_ROW_ENDS_MAX];
+	size_t end_count;
+	double beside_ns; /* for how long launches that run at its end do so side by side */
+	bool idle;        /* nothing ran in it or close to it */
 	/*
 	 * In the solution: 1, but next to nothing where a launch has the row for itself and its
 	 * middle piece is in it, for that tells nothing of what shared samples count.
@@ -72,6 +87,7 @@ struct kp_rows_position {
 struct kp_rows {
 	const struct kp_attribution_input *input;
 	const uint32_t *length_ns;     /* of samples, as the clock has them */
+	const float *beside_ns;        /* of samples, see struct kp_row; NULL: nowhere */
 	const uint32_t *kept_of_class; /* class_count numbers */
 	uint32_t kept_count;
 	const struct kp_class_times *times;  /* of each kept class */

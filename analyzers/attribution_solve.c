@@ -11,6 +11,12 @@
 
 /* A sample is one of so many that are looked at for the highest rate. */
 #define RATES_LOOKED_AT 16384
+/* Where not all samples are solved for, so many in a row are. */
+#define CHAIN_SAMPLES 64
+/* So many rows are looked at to see how many columns a chain has, and squares of that number are
+ * added up at most, which takes about three seconds. */
+#define EFFORT_LOOKED_AT 4096
+#define EFFORT_MAX 6e9
 
 struct solving {
 	struct kp_attribution *attribution;
@@ -22,10 +28,14 @@ struct solving {
 	 * or the pieces behind the first. */
 	size_t n;
 	uint32_t *more_columns; /* where those of each kept class and the rest begin; 0: none */
+	struct kp_chain chain;
 	double *matrix, *right, *x;
 	double *scores; /* blocks × n */
 	size_t block_samples;
-	double squares; /* of residuals */
+	size_t stride;          /* one of so many samples is solved for */
+	double squares;         /* of residuals */
+	double weighed_squares; /* the same, as the noise weighs them */
+	double log_variances;   /* of the noise, added up */
 };
 
 #define TERMS_MAX (KP_PIECES * (KP_ROW_ENTRIES_MAX + 1))
@@ -67,15 +77,44 @@ static void add_row(struct solving *solving, const struct kp_row *row)
 {
 	struct kp_least_term terms[TERMS_MAX];
 	size_t count = terms_of(solving, row, terms);
-	double value = net(solving, row);
+	struct kp_chain *chain = &solving->chain;
 
-	kp_least_add(solving->matrix, solving->right, solving->n, terms, count, value, row->weight);
+	kp_chain_add(chain, row, terms, count, net(solving, row));
+	kp_least_add(solving->matrix, solving->right, solving->n, chain->terms, chain->count,
+		     chain->value, chain->weight);
 }
 
-static bool is_solved_for(const struct kp_attribution *attribution, const struct kp_row *row)
+static bool is_solved_for(const struct solving *solving, const struct kp_row *row)
 {
-	return row->length_ns <= attribution->length_max_ns &&
-	       row->sample % attribution->stride == 0;
+	return row->length_ns <= solving->attribution->length_max_ns &&
+	       row->sample / CHAIN_SAMPLES % solving->stride == 0;
+}
+
+/* One of how many samples to solve for: columns in a chain are more than in a row. */
+static size_t stride_of(struct solving *solving)
+{
+	struct kp_attribution *attribution = solving->attribution;
+	struct kp_chain *chain = &solving->chain;
+	struct kp_least_term terms[TERMS_MAX];
+	double looked_at = 0;
+
+	if (!attribution->stretch_count)
+		return attribution->stride;
+	kp_rows_begin(&attribution->rows, solving->found.edges, &attribution->stretches[0].from);
+	for (size_t i = 0; i < EFFORT_LOOKED_AT; i++) {
+		const struct kp_row *row = kp_rows_next(&attribution->rows);
+
+		if (!row)
+			break;
+		kp_chain_add(chain, row, terms, terms_of(solving, row, terms), 0);
+		looked_at++;
+	}
+	double samples = (double)attribution->input.sample_count;
+	double effort = looked_at > 0 ? chain->effort / looked_at * samples : 0;
+	size_t stride = 1 + (size_t)(effort / EFFORT_MAX);
+
+	kp_chain_begin(chain);
+	return stride > attribution->stride ? stride : attribution->stride;
 }
 
 static enum kp_status first_pass(struct solving *solving)
@@ -83,9 +122,10 @@ static enum kp_status first_pass(struct solving *solving)
 	struct kp_attribution *attribution = solving->attribution;
 	const struct kp_row *row;
 
+	solving->stride = stride_of(solving);
 	kp_rows_begin(&attribution->rows, solving->found.edges, NULL);
 	while ((row = kp_rows_next(&attribution->rows))) {
-		if (row->count && is_solved_for(attribution, row))
+		if (row->count && is_solved_for(solving, row))
 			add_row(solving, row);
 	}
 	for (size_t c = 0; c < attribution->kept; c++) {
@@ -118,19 +158,47 @@ static void tally(struct solving *solving, const struct kp_row *row, double valu
 	}
 }
 
+/* What the row, as the solution weighs it, leaves over. */
+static void add_scores(struct solving *solving, const struct kp_row *row,
+		       const struct kp_least_term *terms, size_t count)
+{
+	struct kp_chain *chain = &solving->chain;
+	double *scores = &solving->scores[row->sample / solving->block_samples * solving->n];
+
+	kp_chain_add(chain, row, terms, count, net(solving, row));
+	double left = chain->value;
+	for (size_t i = 0; i < chain->count; i++)
+		left -= solving->x[chain->terms[i].column] * chain->terms[i].value;
+	solving->weighed_squares += left * left * chain->weight;
+	solving->log_variances -= log(chain->weight);
+	for (size_t i = 0; i < chain->count; i++)
+		scores[chain->terms[i].column] += chain->weight * chain->terms[i].value * left;
+}
+
+/* Of one sample. Noise that was learnt is a part of what was fitted to the samples, and flatters
+ * it: half of the judgement is by what is left over of each sample as it is. */
+static double surprise_of(const struct solving *solving, double samples)
+{
+	if (!(solving->squares > 0) || !(solving->weighed_squares > 0))
+		return -HUGE_VAL;
+	double even = log(solving->squares / samples);
+	double weighed = log(solving->weighed_squares / samples) + solving->log_variances / samples;
+
+	return (even + weighed) / 2;
+}
+
 static void second_pass(struct solving *solving)
 {
 	struct kp_attribution *attribution = solving->attribution;
 	struct kp_attribution_totals *totals = &solving->metric->totals;
 	const struct kp_row *row;
 
+	kp_chain_begin(&solving->chain);
 	kp_rows_begin(&attribution->rows, solving->found.edges, NULL);
 	while ((row = kp_rows_next(&attribution->rows))) {
 		struct kp_least_term terms[TERMS_MAX];
 		size_t count = terms_of(solving, row, terms);
 		double value = net(solving, row), model = 0;
-		double *scores =
-			&solving->scores[row->sample / solving->block_samples * solving->n];
 
 		for (size_t i = 0; i < count; i++)
 			model += solving->x[terms[i].column] * terms[i].value;
@@ -139,17 +207,17 @@ static void second_pass(struct solving *solving)
 						: solving->background * row->length_ns;
 		totals->attributed += row->alone ? value : model;
 		tally(solving, row, value);
-		if (!is_solved_for(attribution, row))
+		if (!is_solved_for(solving, row))
 			continue;
 		totals->samples_used++;
 		solving->squares += (value - model) * (value - model);
-		for (size_t i = 0; i < count; i++)
-			scores[terms[i].column] += row->weight * terms[i].value * (value - model);
+		add_scores(solving, row, terms, count);
 	}
 	totals->displaced = attribution->rows.displaced;
 	totals->unattributed = totals->sampled - totals->background - totals->attributed;
 	if (totals->samples_used)
 		totals->residual = sqrt(solving->squares / (double)totals->samples_used);
+	solving->metric->surprise = surprise_of(solving, (double)totals->samples_used);
 }
 
 /* ---- means and their errors ---- */
@@ -185,6 +253,7 @@ static void fill_classes(struct solving *solving, const double *inflation)
 		if (result->weight > 0)
 			result->mean += result->alone_value / result->weight;
 		result->inflation = inflation[c];
+		result->beside = attribution->times[c].beside;
 		if (is_pieced(solving, c))
 			result->unlike = kp_pieces_unlike(&attribution->times[c], c,
 							  solving->more_columns[c], solving->x);
@@ -293,7 +362,7 @@ static enum kp_status make_room(struct solving *solving)
 	if (!solving->more_columns || !metric->classes || !metric->influence || !solving->matrix ||
 	    !solving->right || !solving->x || !solving->scores)
 		return KP_NO_MEMORY;
-	return KP_OK;
+	return kp_chain_init(&solving->chain, &solving->found.noise, solving->n);
 }
 
 enum kp_status kp_attribution_solve_way(struct kp_attribution *attribution, const float *values,
@@ -318,6 +387,7 @@ enum kp_status kp_attribution_solve_way(struct kp_attribution *attribution, cons
 		solving.metric->rate_max = highest_rate(&solving);
 		status = find_errors(&solving);
 	}
+	kp_chain_fini(&solving.chain);
 	kp_edges_fini(&solving.found);
 	free(solving.more_columns);
 	free(solving.matrix);

@@ -1,9 +1,12 @@
 /*
  * What is told where launches run side by side: one solution for each way in which they may slow
- * each other down. The one that leaves least over is told, and by how much the others differ is an
- * error of it: all of it where they explain samples as well, less where they leave more over.
+ * each other down. The likeliest is told, and by how much the others differ is an error of it: all
+ * of it where they explain samples as well, less where the variance of what they leave over, for a
+ * sample and against what its noise lets expect, is greater.
  */
 #include "analyzers/attribution_result.h"
+
+#include <math.h>
 
 static void add_difference(struct kp_attribution_metric *metric,
 			   const struct kp_attribution_metric *other, size_t number)
@@ -11,8 +14,8 @@ static void add_difference(struct kp_attribution_metric *metric,
 	const uint32_t *kept_of = metric->attribution->kept_of_class;
 	const uint32_t *other_kept_of = other->attribution->kept_of_class;
 	double *influence = &metric->influence[(metric->influences - number) * metric->kept];
-	double least = metric->totals.residual, left = other->totals.residual;
-	double likely = left > 0 ? least / left : 1;
+	double likely =
+		other->surprise > metric->surprise ? exp(metric->surprise - other->surprise) : 1;
 
 	for (size_t i = 0; i < metric->attribution->input.class_count; i++) {
 		uint32_t kept = kept_of[i], other_kept = other_kept_of[i];
@@ -35,7 +38,7 @@ enum kp_status kp_attribution_solve(struct kp_attribution *attribution, const fl
 		struct kp_attribution *way = i ? attribution->ways[i - 1] : attribution;
 
 		status = kp_attribution_solve_way(way, values, &ways[i]);
-		if (status == KP_OK && ways[i]->totals.residual < ways[best]->totals.residual)
+		if (status == KP_OK && ways[i]->surprise < ways[best]->surprise)
 			best = i;
 	}
 	for (size_t i = 0; i < attribution->way_count; i++) {

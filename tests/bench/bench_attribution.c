@@ -71,7 +71,8 @@ static void make_launches(struct run *run)
 	}
 }
 
-/* Samples from end to end, each with its part of each launch's window. */
+/* Samples from end to end, each with its part of each launch's window; windows scatter, as real
+ * ones do. */
 static void make_samples(struct run *run)
 {
 	uint64_t begin_ns = run->launches[0].start_ns;
@@ -87,7 +88,8 @@ static void make_samples(struct run *run)
 	}
 	for (size_t i = 0, s = 0; i < run->launch_count; i++) {
 		const struct kp_attribution_launch *launch = &run->launches[i];
-		double from = (double)launch->start_ns + 200, to = (double)launch->end_ns - 300;
+		double from = (double)launch->start_ns + 200 + next_random() % 512;
+		double to = (double)launch->end_ns - 300;
 
 		while (s + 1 < run->sample_count && (double)run->begin_ns[s + 1] <= from)
 			s++;
