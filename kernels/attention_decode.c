@@ -10,9 +10,10 @@
 #define TILE 16U   /* keys that a warp takes at a time */
 #define STRIDE 64U /* keys that a block takes at a time */
 #define SPLITS_MOST 1024U
-#define WAVES_MOST 8U
-/* What a block costs besides its keys, in keys: beginning, end, its result written and read. */
-#define BLOCK_KEYS 48U
+#define BLOCKS_MOST 32U /* of a multiprocessor, where there are splits */
+/* Seen on an H200 (docs/results): see cost(). */
+#define BLOCK_BYTES (20U << 10)
+#define FINISH_BYTES (100U << 10)
 #define LENGTH_MOST (1U << 30)
 
 /* Versions by head_dim and query rows a block; `blocks` of them stay on a multiprocessor. */
@@ -33,9 +34,15 @@ struct version {
 /* Of a head_dim the one that takes most rows comes last: it is for those that others cannot. */
 static const struct version versions[] = {
 	VERSION(64, 8, 4),  VERSION(64, 16, 3),  VERSION(96, 8, 3),
-	VERSION(128, 8, 3), VERSION(128, 16, 2), VERSION(256, 8, 2),
+	VERSION(128, 8, 4), VERSION(128, 16, 2), VERSION(256, 8, 2),
 };
 #define VERSIONS (sizeof(versions) / sizeof(versions[0]))
+
+/* What is to be split. */
+struct load {
+	uint64_t units, keys, key_bytes; /* blocks of a split; K and V of a key head */
+	uint64_t blocks, sms;            /* that stay on a multiprocessor */
+};
 
 static const char *shape_trouble(const struct kp_attention_decode_args *args)
 {
@@ -81,7 +88,7 @@ static bool is_vector(const void *pointer, size_t bytes, int64_t a, int64_t b, i
 {
 	const int64_t strides[] = {a, b, c};
 
-	return kp_is_aligned(pointer, bytes * KP_VECTOR_ELEMENTS, bytes, strides, 3);
+	return kp_is_aligned(pointer, KP_VECTOR_BYTES, bytes, strides, 3);
 }
 
 /* Results are written by single elements. */
@@ -122,28 +129,37 @@ static uint64_t keys_most(const struct kp_attention_decode_args *args)
 	return args->window && reach < args->length_most ? reach : args->length_most;
 }
 
-/* What `units` sequences of `keys` keys cost in chunks of `chunk`, in keys of one block. */
-static uint64_t cost(uint64_t units, uint64_t keys, uint64_t chunk, uint64_t places)
+/*
+ * What `units` sequences cost in chunks: the time of a multiprocessor, in bytes that it reads in
+ * it as its share of the memory's speed. All blocks that are there share that, and one reads at
+ * most as much. What is besides: beginning and end of each block, and the second launch with its
+ * workspace.
+ */
+static uint64_t cost(const struct load *load, uint64_t chunk)
 {
-	return kp_divide_up(units * kp_divide_up(keys, chunk), places) * (chunk + BLOCK_KEYS);
+	uint64_t splits = kp_divide_up(load->keys, chunk), blocks = load->units * splits;
+	uint64_t places = load->blocks * load->sms, rest = blocks % places;
+	uint64_t bytes = chunk * load->key_bytes, last = rest * bytes / load->sms;
+
+	return blocks / places * load->blocks * bytes + (rest && last < bytes ? bytes : last) +
+	       kp_divide_up(blocks, load->sms) * BLOCK_BYTES + (splits > 1 ? FINISH_BYTES : 0);
 }
 
 /*
- * The cheapest of: no split; and as many splits as it takes to fill the GPU with blocks so many
- * times. What counts is length_most, as lengths are not known here.
+ * The cheapest of: no split; and as many splits as give every multiprocessor so many blocks. What
+ * counts is length_most, as lengths are not known here.
  */
-static uint32_t chunk_of(uint64_t units, uint64_t keys, uint64_t places)
+static uint32_t chunk_of(const struct load *load)
 {
-	uint64_t best = kp_divide_up(keys ? keys : 1, STRIDE) * STRIDE,
-		 least = kp_divide_up(keys, SPLITS_MOST);
+	uint64_t best = kp_divide_up(load->keys, STRIDE) * STRIDE,
+		 least = kp_divide_up(load->keys, SPLITS_MOST);
 
-	for (uint64_t wave = 1; wave <= WAVES_MOST; wave++) {
-		uint64_t splits = wave * places / units;
-		uint64_t chunk = kp_divide_up(keys ? keys : 1, splits ? splits : 1);
+	for (uint64_t each = 1; each <= BLOCKS_MOST; each++) {
+		uint64_t splits = each * load->sms / load->units;
+		uint64_t chunk = kp_divide_up(load->keys, splits ? splits : 1);
 
 		chunk = kp_divide_up(chunk < least ? least : chunk, STRIDE) * STRIDE;
-		if (splits > 1 &&
-		    cost(units, keys, chunk, places) + BLOCK_KEYS < cost(units, keys, best, places))
+		if (splits > 1 && cost(load, chunk) < cost(load, best))
 			best = chunk;
 	}
 	return (uint32_t)best;
@@ -159,7 +175,8 @@ static void choose(const struct kp_attention_decode_args *args,
 		   uint32_t *chunk)
 {
 	const struct version *version;
-	uint64_t units, keys = keys_most(args);
+	uint64_t keys = keys_most(args);
+	struct load load;
 
 	*chunk = 0;
 	out[0] = (struct kp_kernel_plan){.kernel = KP_KERNEL_attention_any, .dtype = args->dtype};
@@ -173,11 +190,18 @@ static void choose(const struct kp_attention_decode_args *args,
 	out[0].grid_y = 1;
 	if (!version)
 		return;
-	units = (uint64_t)args->batch * args->kv_heads * kp_divide_up(rows_of(args), version->rows);
-	*chunk = chunk_of(units, keys, (uint64_t)version->blocks * device->sm_count);
+	load = (struct load){
+		.units = (uint64_t)args->batch * args->kv_heads *
+			 kp_divide_up(rows_of(args), version->rows),
+		.keys = keys ? keys : 1,
+		.key_bytes = 2 * args->head_dim * kp_dtype_bytes(args->cache_dtype),
+		.blocks = version->blocks,
+		.sms = device->sm_count,
+	};
+	*chunk = chunk_of(&load);
 	out[0].kernel = version->of_cache[args->cache_dtype == KP_DTYPE_E4M3];
 	out[0].vectors = 1;
-	out[0].grid_x = (uint32_t)units;
+	out[0].grid_x = (uint32_t)load.units;
 	out[0].grid_y = keys ? (uint32_t)kp_divide_up(keys, *chunk) : 1;
 	if (out[0].grid_y == 1)
 		return;

@@ -5,46 +5,46 @@
  * the group by a query, the head counting faster. Four warps take tiles of 16 keys in turn.
  */
 #include "kernels/attention_range.cuh"
+#include "kernels/attention_ring.cuh"
 
 #define ATTENTION_WARPS 4
-#define SECTION 64 /* elements of V that the eight lanes g of a token load at once */
 
-/* Eight elements as they are stored, and as 16-bit words. */
-template <class T, class C> struct cache_vector {
-	uint4 words;
-
-	__device__ inline void load(const C *from)
-	{
-		words = load_streamed(from);
-	}
-	__device__ inline void clear()
-	{
-		words = make_uint4(0, 0, 0, 0);
-	}
-	__device__ inline uint4 wide() const
-	{
-		return words;
-	}
+template <class T> struct is_bf16 {
+	static constexpr bool value = false;
+};
+template <> struct is_bf16<__nv_bfloat16> {
+	static constexpr bool value = true;
 };
 
-template <class T> struct cache_vector<T, e4m3> {
-	uint2 words;
+/* Bytes 1 and 2 of a word change places. */
+__device__ inline unsigned exchange_bytes(unsigned word)
+{
+	return (word & 0xff0000ffu) | (word & 0xff00u) << 8 | (word >> 8 & 0xff00u);
+}
 
-	__device__ inline void load(const e4m3 *from)
-	{
-		words = load_streamed_half(from);
-	}
-	__device__ inline void clear()
-	{
-		words = make_uint2(0, 0);
-	}
-	__device__ inline uint4 wide() const
-	{
-		uint2 low = widen<T, e4m3>(words.x), high = widen<T, e4m3>(words.y);
-
-		return make_uint4(low.x, low.y, high.x, high.y);
-	}
+/* Elements of the cache as those of mma. */
+template <class T, class C> struct cache_elements {
+	using number = T; /* that mma multiplies: P, q and the cache */
+	static constexpr bool IS_WIDE = true;
 };
+
+/*
+ * All values of e4m3 are fp16, which takes one instruction for two of them; so P and q are fp16
+ * too, q as much of a power of two as suits the row.
+ */
+template <class T> struct cache_elements<T, e4m3> {
+	using number = __half;
+	static constexpr bool IS_WIDE = false;
+};
+
+/* Two bytes of a word as fp16. */
+__device__ inline unsigned halves_of_e4m3(unsigned word)
+{
+	__half2_raw pair =
+		__nv_cvt_fp8x2_to_halfraw2((__nv_fp8x2_storage_t)(word & 0xffff), __NV_E4M3);
+
+	return pair.x | (unsigned)pair.y << 16;
+}
 
 /* The unit of a block: a sequence, a key head, so many of its query rows. */
 template <int SIDES> struct attention_unit {
@@ -74,7 +74,7 @@ template <int SIDES> struct attention_unit {
 
 /* The first key of a tile: its page, and its number there. */
 struct attention_place {
-	long long page;
+	int page;
 	unsigned number;
 };
 
@@ -82,7 +82,8 @@ struct attention_place {
 template <class C> struct attention_cache {
 	const C *k, *v;
 	const int *pages; /* of the sequence; nullptr: `page` is its only one */
-	long long k_page, v_page, k_token, v_token, page;
+	long long k_page, v_page, k_token, v_token;
+	int page;
 	unsigned page_tokens;
 
 	__device__ inline void find(const struct kp_attention_decode_args &args, unsigned sequence,
@@ -95,29 +96,40 @@ template <class C> struct attention_cache {
 		v_page = args.v_page;
 		k_token = args.k_token;
 		v_token = args.v_token;
-		page = sequence;
+		page = (int)sequence;
 		page_tokens = args.page_tokens;
 	}
 	/* Where a tile is. The page is loaded here: long before the tile, so that nothing waits. */
-	__device__ inline attention_place place_of(int key) const
+	__device__ inline attention_place place_of(int key, int end) const
 	{
-		if (!pages)
+		if (!pages || key >= end)
 			return {page, (unsigned)key};
 		return {pages[(unsigned)key / page_tokens], (unsigned)key % page_tokens};
 	}
 };
 
 template <class T, class C, int DIM, int SIDES> struct attention_tiles {
-	static constexpr int STEPS = DIM / 32, SECTIONS = (DIM + SECTION - 1) / SECTION;
-	static constexpr bool AHEAD = DIM < 256; /* else there are no registers for it */
+	using number = typename cache_elements<T, C>::number;
+	static constexpr bool IS_WIDE = cache_elements<T, C>::IS_WIDE;
+	static constexpr bool IS_SCALED = !IS_WIDE && is_bf16<T>::value;
+	static constexpr int TILES = DIM / 16; /* of 16 elements */
+	static constexpr int BYTES = DIM * (int)sizeof(C);
+	static constexpr int PARTS = BYTES > 256 ? 2 : 1; /* slots of a row */
+	static constexpr int CHUNKS = BYTES / PARTS / 16;
+	static constexpr int SLOT = ATTENTION_TILE * CHUNKS * 16;
+	static constexpr int SLOTS = ATTENTION_RING_BYTES / SLOT;
+	static constexpr int ITEMS = 2 * PARTS; /* of a tile: its keys, its values */
+	static constexpr int AHEAD = (ITEMS - 1 + SLOTS) / ITEMS; /* tiles on their way */
 	attention_cache<C> cache;
 	attention_score score;
-	unsigned g, t;
-	int end, lows[SIDES][2], highs[SIDES][2]; /* keys that the lane's columns see */
-	int all_low, all_high;                    /* those that all columns see */
-	uint4 q[SIDES][STEPS];
-	cache_vector<T, C> k[2][STEPS], v[4][SECTIONS];
-	float most[SIDES][2], total[SIDES][2], out[SIDES][SECTIONS][4][4];
+	attention_place places[AHEAD + 1];
+	char *ring;
+	unsigned g, t, slot;
+	int end, stride, lows[SIDES][2], highs[SIDES][2]; /* keys that the lane's columns see */
+	int all_low, all_high;                            /* those that all columns see */
+	unsigned q[SIDES][TILES][2];
+	float factors[SIDES][2]; /* what scores of the lane's columns are too small by */
+	float most[SIDES][2], total[SIDES][2], out[SIDES][TILES][4];
 
 	__device__ inline void find(const struct kp_attention_decode_args &args,
 				    const attention_unit<SIDES> &unit, const attention_range &range)
@@ -139,8 +151,18 @@ template <class T, class C, int DIM, int SIDES> struct attention_tiles {
 			total[i / 2][i % 2] = 0;
 		}
 #pragma unroll
-		for (int i = 0; i < SIDES * SECTIONS * 16; i++)
-			out[i / 16 / SECTIONS][i / 16 % SECTIONS][i / 4 % 4][i % 4] = 0;
+		for (int i = 0; i < SIDES * TILES * 4; i++)
+			out[i / 4 / TILES][i / 4 % TILES][i % 4] = 0;
+	}
+	/* The element that result i of tile 0 is. */
+	__device__ inline unsigned element(int i) const
+	{
+		return IS_WIDE ? g + i / 2 * 8 : g * 2 + i / 2;
+	}
+	/* Where words 0 and 1 of a tile of q begin: k runs as in the fragments of the cache. */
+	__device__ inline unsigned element_of_q(int word) const
+	{
+		return IS_WIDE ? t * 2 + word * 8 : t * 4 + word * 2;
 	}
 	__device__ inline void load_q(const struct kp_attention_decode_args &args,
 				      const attention_unit<SIDES> &unit)
@@ -152,71 +174,148 @@ template <class T, class C, int DIM, int SIDES> struct attention_tiles {
 					row.query * args.q_query + row.head * args.q_head;
 
 #pragma unroll
-			for (int step = 0; step < STEPS; step++)
-				q[side][step] = unit.has(side * 8 + g)
-							? *(const uint4 *)(from + step * 32 + t * 8)
-							: make_uint4(0, 0, 0, 0);
+			for (int i = 0; i < TILES * 2; i++)
+				q[side][i / 2][i % 2] =
+					unit.has(side * 8 + g)
+						? *(const unsigned *)(from + i / 2 * 16 +
+								      element_of_q(i % 2))
+						: 0;
+			if constexpr (IS_SCALED)
+				narrow_q(side);
 		}
 	}
-	__device__ inline void load_k(int key, const attention_place &place)
+	/* bf16 as fp16: times the power of two that brings the largest to 2^8. */
+	__device__ inline void narrow_q(int side)
 	{
-		const C *from = cache.k + place.page * cache.k_page +
-				(long long)(place.number + g) * cache.k_token + t * 8;
+		float largest = 0, factor;
+		unsigned exponent;
 
 #pragma unroll
-		for (int i = 0; i < 2; i++)
+		for (int i = 0; i < TILES * 2; i++) {
+			float2 pair = unpack_pair(q[side][i / 2][i % 2], T());
+
+			if (fabsf(pair.x) < INFINITY)
+				largest = fmaxf(largest, fabsf(pair.x));
+			if (fabsf(pair.y) < INFINITY)
+				largest = fmaxf(largest, fabsf(pair.y));
+		}
+		largest = fmaxf(largest, __shfl_xor_sync(ALL_LANES, largest, 1));
+		largest = fmaxf(largest, __shfl_xor_sync(ALL_LANES, largest, 2));
+		/* 2^e becomes 2^(8 - e), within what floats have. */
+		exponent = 127 + 127 + 8 - (__float_as_uint(largest) >> 23);
+		factor = __uint_as_float((exponent > 247 ? 247 : exponent) << 23);
 #pragma unroll
-			for (int step = 0; step < STEPS; step++)
-				if (key + (int)g + i * 8 < end)
-					k[i][step].load(from + i * 8 * cache.k_token + step * 32);
-				else
-					k[i][step].clear();
+		for (int i = 0; i < TILES * 2; i++) {
+			float2 pair = unpack_pair(q[side][i / 2][i % 2], T());
+
+			q[side][i / 2][i % 2] =
+				pack_pair(pair.x * factor, pair.y * factor, __half());
+		}
+		factor = 1 / factor;
+		factors[side][0] = __shfl_sync(ALL_LANES, factor, (int)(t * 8));
+		factors[side][1] = __shfl_sync(ALL_LANES, factor, (int)(t * 8 + 4));
 	}
-	/* Tokens 2t, 2t+1, 2t+8, 2t+9; elements 8g … of each section. */
-	__device__ inline void load_v(int key, const attention_place &place)
+	/* Starts the copy of an item: part of the keys or values of the tile `tiles` further on. */
+	__device__ inline void start(int key, int item, unsigned into)
 	{
-		const C *from = cache.v + place.page * cache.v_page +
-				(long long)(place.number + t * 2) * cache.v_token + g * 8;
+		int tile = item / ITEMS, part = item % PARTS, first = key + tile * stride;
+		bool is_v = item % ITEMS >= PARTS;
+		const attention_place place = places[tile];
+		const C *from =
+			is_v ? cache.v + place.page * cache.v_page + place.number * cache.v_token
+			     : cache.k + place.page * cache.k_page + place.number * cache.k_token;
+
+		if (first < end)
+			tile_fill<CHUNKS>(
+				ring + into * SLOT, (const char *)from + part * CHUNKS * 16,
+				(is_v ? cache.v_token : cache.k_token) * (long long)sizeof(C),
+				end - first);
+		ring_end_group();
+	}
+	/* Item `item` of the tile is done with: its slot takes the one SLOTS later. */
+	__device__ inline void refill(int key, int item)
+	{
+		__syncwarp();
+		start(key, item + SLOTS, slot);
+		slot = slot + 1 == SLOTS ? 0 : slot + 1;
+	}
+	__device__ inline const char *wait()
+	{
+		ring_wait<SLOTS - 1>();
+		__syncwarp();
+		return ring + slot * SLOT;
+	}
+	/* d += A · q or P, for all sides; 16 elements of the head. */
+	__device__ inline void multiply_keys(const char *keys, int part, float s[SIDES][4])
+	{
+#pragma unroll
+		for (int step = 0; step < CHUNKS / 2; step++) {
+			unsigned a[4];
+
+			tile_keys<CHUNKS>(keys, step, a);
+			if constexpr (IS_WIDE) {
+#pragma unroll
+				for (int side = 0; side < SIDES; side++)
+					multiply_add<number>(s[side], a,
+							     q[side][part * (CHUNKS / 2) + step]);
+			} else {
+#pragma unroll
+				for (int half = 0; half < 2; half++) {
+					const unsigned wide[4] = {
+						halves_of_e4m3(a[half * 2]),
+						halves_of_e4m3(a[half * 2 + 1]),
+						halves_of_e4m3(a[half * 2] >> 16),
+						halves_of_e4m3(a[half * 2 + 1] >> 16)};
 
 #pragma unroll
-		for (int i = 0; i < 4; i++)
-#pragma unroll
-			for (int section = 0; section < SECTIONS; section++) {
-				int token = i % 2 + i / 2 * 8;
-
-				if (key + (int)t * 2 + token < end &&
-				    section * SECTION + (int)g * 8 < DIM)
-					v[i][section].load(from + token * cache.v_token +
-							   section * SECTION);
-				else
-					v[i][section].clear();
+					for (int side = 0; side < SIDES; side++)
+						multiply_add<number>(
+							s[side], wide,
+							q[side]
+							 [(part * (CHUNKS / 2) + step) * 2 + half]);
+				}
 			}
+		}
 	}
-	/* Dot products of the tile: by side, keys g and g + 8 with columns 2t and 2t + 1. */
-	__device__ inline void multiply_k(float s[SIDES][4])
+	__device__ inline void multiply_values(const char *values, int part,
+					       const unsigned p[SIDES][2])
 	{
 #pragma unroll
-		for (int i = 0; i < SIDES * 4; i++)
-			s[i / 4][i % 4] = 0;
+		for (int step = 0; step < CHUNKS / 2; step++) {
+			unsigned a[4];
+
+			tile_values<CHUNKS>(values, step, a);
+			if constexpr (IS_WIDE) {
 #pragma unroll
-		for (int step = 0; step < STEPS; step++) {
-			const uint4 upper = k[0][step].wide(), lower = k[1][step].wide();
-			const unsigned first[4] = {upper.x, lower.x, upper.y, lower.y};
-			const unsigned second[4] = {upper.z, lower.z, upper.w, lower.w};
+				for (int side = 0; side < SIDES; side++)
+					multiply_add<number>(out[side][part * (CHUNKS / 2) + step],
+							     a, p[side]);
+			} else {
+#pragma unroll
+				for (int half = 0; half < 2; half++) {
+					/* Keys 2t and 2t + 1, elements 2g and 2g + 1 of each. */
+					unsigned low = exchange_bytes(a[half]);
+					unsigned high = exchange_bytes(a[half + 2]);
+					const unsigned wide[4] = {
+						halves_of_e4m3(low), halves_of_e4m3(low >> 16),
+						halves_of_e4m3(high), halves_of_e4m3(high >> 16)};
 
 #pragma unroll
-			for (int side = 0; side < SIDES; side++) {
-				const unsigned b[4] = {q[side][step].x, q[side][step].y,
-						       q[side][step].z, q[side][step].w};
-
-				multiply_add<T>(s[side], first, b);
-				multiply_add<T>(s[side], second, b + 2);
+					for (int side = 0; side < SIDES; side++)
+						multiply_add<number>(
+							out[side][(part * (CHUNKS / 2) + step) * 2 +
+								  half],
+							wide, p[side]);
+				}
 			}
 		}
 	}
 	/* Scores of the dot products; -infinity where a column does not see the key. */
 	__device__ inline void mask(int key, float s[SIDES][4]) const
 	{
+#pragma unroll
+		for (int i = 0; IS_SCALED && i < SIDES * 4; i++)
+			s[i / 4][i % 4] *= factors[i / 4][i % 2];
 #pragma unroll
 		for (int i = 0; score.cap == 0 && i < SIDES * 4; i++)
 			s[i / 4][i % 4] *= score.scale;
@@ -262,79 +361,31 @@ template <class T, class C, int DIM, int SIDES> struct attention_tiles {
 		if (!__ballot_sync(ALL_LANES, changes))
 			return;
 #pragma unroll
-		for (int i = 0; i < SIDES * SECTIONS * 16; i++)
-			out[i / 16 / SECTIONS][i / 16 % SECTIONS][i / 4 % 4][i % 4] *=
-				scales[i / 16 / SECTIONS][i % 2];
+		for (int i = 0; i < SIDES * TILES * 4; i++)
+			out[i / 4 / TILES][i / 4 % TILES][i % 4] *= scales[i / 4 / TILES][i % 2];
 	}
-	__device__ inline void multiply_v(const float s[SIDES][4])
+	/* Tiles from `key` on, `distance` keys apart. */
+	__device__ inline void run(int key, int distance, char *memory)
 	{
-		unsigned p[SIDES][2];
-
+		ring = memory + threadIdx.x / WARP * ATTENTION_RING_BYTES;
+		stride = distance;
+		slot = 0;
 #pragma unroll
-		for (int side = 0; side < SIDES; side++) {
-			p[side][0] = transpose(pack_pair(s[side][0], s[side][1], T()));
-			p[side][1] = transpose(pack_pair(s[side][2], s[side][3], T()));
+		for (int i = 0; i <= AHEAD; i++)
+			places[i] = cache.place_of(key + i * stride, end);
+#pragma unroll
+		for (int i = 0; i < SLOTS; i++)
+			start(key, i, i);
+		for (; key < end; key += stride) {
+			attention_place next = cache.place_of(key + (AHEAD + 1) * stride, end);
+
+			take(key);
+#pragma unroll
+			for (int i = 0; i < AHEAD; i++)
+				places[i] = places[i + 1];
+			places[AHEAD] = next;
 		}
-#pragma unroll
-		for (int section = 0; section < SECTIONS; section++) {
-			unsigned words[4][4];
-
-#pragma unroll
-			for (int i = 0; i < 4; i++) {
-				const uint4 wide = v[i][section].wide();
-
-				words[i][0] = wide.x;
-				words[i][1] = wide.y;
-				words[i][2] = wide.z;
-				words[i][3] = wide.w;
-			}
-#pragma unroll
-			for (int i = 0; i < 4; i++) {
-				/* Rows g and g + 8 are elements 8g + 2i and 8g + 2i + 1. */
-				const unsigned a[4] = {lower_halves(words[0][i], words[1][i]),
-						       upper_halves(words[0][i], words[1][i]),
-						       lower_halves(words[2][i], words[3][i]),
-						       upper_halves(words[2][i], words[3][i])};
-
-#pragma unroll
-				for (int side = 0; side < SIDES; side++)
-					multiply_add<T>(out[side][section][i], a, p[side]);
-			}
-		}
-	}
-	/* Tiles from `key` on, `stride` keys apart. */
-	__device__ inline void run(int key, int stride)
-	{
-		attention_place place = {0, 0}, next = {0, 0}, after;
-
-		if (key < end)
-			place = cache.place_of(key);
-		if (key + stride < end)
-			next = cache.place_of(key + stride);
-		if (AHEAD && key < end)
-			load_k(key, place);
-		while (key < end) {
-			float s[SIDES][4];
-
-			if (AHEAD)
-				load_v(key, place);
-			else
-				load_k(key, place);
-			after = next;
-			if (key + 2 * stride < end)
-				after = cache.place_of(key + 2 * stride);
-			multiply_k(s);
-			if (!AHEAD)
-				load_v(key, place);
-			if (AHEAD && key + stride < end)
-				load_k(key + stride, next);
-			mask(key, s);
-			weigh(s);
-			multiply_v(s);
-			key += stride;
-			place = next;
-			next = after;
-		}
+		ring_wait<0>();
 #pragma unroll
 		for (int i = 0; i < SIDES * 2; i++)
 #pragma unroll
@@ -342,12 +393,38 @@ template <class T, class C, int DIM, int SIDES> struct attention_tiles {
 				total[i / 2][i % 2] +=
 					__shfl_xor_sync(ALL_LANES, total[i / 2][i % 2], lanes);
 	}
+	__device__ inline void take(int key)
+	{
+		float s[SIDES][4];
+		unsigned p[SIDES][2];
+
+#pragma unroll
+		for (int i = 0; i < SIDES * 4; i++)
+			s[i / 4][i % 4] = 0;
+#pragma unroll
+		for (int part = 0; part < PARTS; part++) {
+			multiply_keys(wait(), part, s);
+			refill(key, part);
+		}
+		mask(key, s);
+		weigh(s);
+#pragma unroll
+		for (int side = 0; side < SIDES; side++) {
+			p[side][0] = transpose(pack_pair(s[side][0], s[side][1], number()));
+			p[side][1] = transpose(pack_pair(s[side][2], s[side][3], number()));
+		}
+#pragma unroll
+		for (int part = 0; part < PARTS; part++) {
+			multiply_values(wait(), part, p);
+			refill(key, PARTS + part);
+		}
+	}
 };
 
-/* What the warps of a block have to tell each other, a section of the head at a time. */
-template <int SIDES> struct attention_parts {
+/* What the warps of a block have to tell each other. */
+template <int DIM, int SIDES> struct attention_parts {
 	float most[ATTENTION_WARPS][SIDES * 8], total[ATTENTION_WARPS][SIDES * 8];
-	float out[ATTENTION_WARPS][SIDES * 8][SECTION + 4];
+	float out[ATTENTION_WARPS][SIDES * 8][DIM + 4];
 };
 
 /* The sum of a query row over the warps, to the base of the largest exponent. */
@@ -355,8 +432,8 @@ struct attention_sum {
 	float most, total;
 };
 
-template <int SIDES>
-__device__ inline attention_sum attention_add_up(const attention_parts<SIDES> &parts,
+template <int DIM, int SIDES>
+__device__ inline attention_sum attention_add_up(const attention_parts<DIM, SIDES> &parts,
 						 unsigned number)
 {
 	attention_sum out = {-INFINITY, 0};
@@ -374,8 +451,9 @@ __device__ inline attention_sum attention_add_up(const attention_parts<SIDES> &p
 }
 
 /* The warps' sums, and each one's results scaled to what they are of the whole. */
-template <class Tiles, int SIDES>
-__device__ inline void attention_share(Tiles &tiles, attention_parts<SIDES> &parts, float v_scale)
+template <class Tiles, int DIM, int SIDES>
+__device__ inline void attention_share(Tiles &tiles, attention_parts<DIM, SIDES> &parts,
+				       float v_scale)
 {
 	unsigned warp = threadIdx.x / WARP;
 	float scales[SIDES][2];
@@ -402,27 +480,27 @@ __device__ inline void attention_share(Tiles &tiles, attention_parts<SIDES> &par
 			scales[i / 2][i % 2] = 0;
 	}
 #pragma unroll
-	for (int i = 0; i < SIDES * Tiles::SECTIONS * 16; i++)
-		tiles.out[i / 16 / Tiles::SECTIONS][i / 16 % Tiles::SECTIONS][i / 4 % 4][i % 4] *=
-			scales[i / 16 / Tiles::SECTIONS][i % 2];
+	for (int i = 0; i < SIDES * Tiles::TILES * 4; i++)
+		tiles.out[i / 4 / Tiles::TILES][i / 4 % Tiles::TILES][i % 4] *=
+			scales[i / 4 / Tiles::TILES][i % 2];
 }
 
-/* Elements `section` … of all query rows: from the warps to the result or the workspace. */
+/* All query rows: from the warps to the result or the workspace. */
 template <class T, int DIM, int SIDES>
 __device__ inline void attention_store(const struct kp_attention_decode_args &args,
 				       const attention_unit<SIDES> &unit,
-				       const attention_parts<SIDES> &parts, int section)
+				       const attention_parts<DIM, SIDES> &parts)
 {
-	for (unsigned i = threadIdx.x; i < SIDES * 8 * SECTION; i += ATTENTION_WARPS * WARP) {
-		unsigned number = i / SECTION, place = i % SECTION, at = section * SECTION + place;
+	for (unsigned i = threadIdx.x; i < SIDES * 8 * DIM; i += ATTENTION_WARPS * WARP) {
+		unsigned number = i / DIM, at = i % DIM;
 		const attention_row row = unit.row(number);
 		float value = 0;
 
-		if (!unit.has(number) || at >= DIM)
-			continue;
+		if (!unit.has(number))
+			break;
 #pragma unroll
 		for (int warp = 0; warp < ATTENTION_WARPS; warp++)
-			value += parts.out[warp][number][place];
+			value += parts.out[warp][number][at];
 		if (gridDim.y > 1)
 			attention_partial(args, row, gridDim.y, blockIdx.y)[at] = value;
 		else
@@ -430,10 +508,10 @@ __device__ inline void attention_store(const struct kp_attention_decode_args &ar
 	}
 }
 
-template <int SIDES>
+template <int DIM, int SIDES>
 __device__ inline void attention_store_logs(const struct kp_attention_decode_args &args,
 					    const attention_unit<SIDES> &unit,
-					    const attention_parts<SIDES> &parts)
+					    const attention_parts<DIM, SIDES> &parts)
 {
 	attention_sum all;
 	float log;
@@ -451,7 +529,8 @@ __device__ inline void attention_store_logs(const struct kp_attention_decode_arg
 template <class T, class C, int DIM, int SIDES>
 __device__ inline void attention_tile(const struct kp_attention_decode_args &args)
 {
-	__shared__ attention_parts<SIDES> parts;
+	__shared__ __align__(16) char memory[ATTENTION_WARPS * ATTENTION_RING_BYTES];
+	attention_parts<DIM, SIDES> &parts = *(attention_parts<DIM, SIDES> *)memory;
 	attention_tiles<T, C, DIM, SIDES> tiles;
 	attention_unit<SIDES> unit;
 	attention_range range;
@@ -471,19 +550,16 @@ __device__ inline void attention_tile(const struct kp_attention_decode_args &arg
 	}
 	tiles.find(args, unit, range);
 	tiles.load_q(args, unit);
-	tiles.run(range.first + (int)warp * ATTENTION_TILE, ATTENTION_WARPS * ATTENTION_TILE);
+	tiles.run(range.first + (int)warp * ATTENTION_TILE, ATTENTION_WARPS * ATTENTION_TILE,
+		  memory);
+	__syncthreads();
 	attention_share(tiles, parts, attention_value_scale(args));
 #pragma unroll
-	for (int section = 0; section < tiles.SECTIONS; section++) {
-#pragma unroll
-		for (int i = 0; i < SIDES * 16; i++)
-			/* Rows g and g + 8 of product i / 4 % 4, columns 2t and 2t + 1. */
-			parts.out[warp][i / 16 * 8 + tiles.t * 2 + i % 2]
-				 [tiles.g * 8 + i / 4 % 4 * 2 + i % 4 / 2] =
-				tiles.out[i / 16][section][i / 4 % 4][i % 4];
-		__syncthreads();
-		attention_store<T, DIM, SIDES>(args, unit, parts, section);
-		__syncthreads();
-	}
+	for (int i = 0; i < SIDES * DIM / 4; i++)
+		parts.out[warp][i / (DIM / 4) * 8 + tiles.t * 2 + i % 2]
+			 [i / 4 % (DIM / 16) * 16 + tiles.element(i % 4)] =
+			tiles.out[i / (DIM / 4)][i / 4 % (DIM / 16)][i % 4];
+	__syncthreads();
+	attention_store<T, DIM, SIDES>(args, unit, parts);
 	attention_store_logs(args, unit, parts);
 }

@@ -21,20 +21,21 @@
  * memory. So multi-head attention has no version of its own: 7 of its 8 columns are idle, and free.
  *
  * How: S = K · Qᵀ with 16 keys as rows and 8 query rows (heads of a group by queries) as columns,
- * then Oᵀ += Vᵀ · Pᵀ with 16 elements of the head as rows. Both take what a lane loads from the
- * cache, 16 bytes of a token, straight as their left operand (matrix.cuh; for V the words of two
- * tokens are interleaved first): nothing goes through shared memory but the last sum over warps. P
- * is turned over in registers (movmatrix). Columns of S and of Oᵀ are the same lane's, so that the
- * running maxima need no exchange but their own.
+ * then Oᵀ += Vᵀ · Pᵀ with 16 elements of the head as rows. Each warp has a ring of 12 KB in shared
+ * memory: whole rows of 16 keys, then of their values, come by asynchronous copies and are read as
+ * left operands by ldmatrix, values turned over (attention_ring.cuh). P is turned over in registers
+ * (movmatrix). Columns of S and of Oᵀ are the same lane's, so that the running maxima need no
+ * exchange but their own. e4m3 is widened to fp16, one instruction for two values, with q and P in
+ * fp16 too: q times the power of two that brings its largest to 2^8.
  *
- * Bytes in flight: a warp has the next 16 keys on their way while it works on the values of these,
- * 4 KB each at head_dim 128; 168 registers let 12 warps stay: 48 to 96 KB a multiprocessor, against
- * 28 KB that latency times bandwidth asks for.
+ * Bytes in flight: what the rings hold, 48 KB a block, of which two to four stay: 96 to 192 KB a
+ * multiprocessor, against 28 KB that latency times bandwidth asks for.
  *
- * A sequence is split in chunks so that the blocks fill the GPU in whole waves; their results, in
- * fp32 with the log of their sum, are put together by a second launch, in order. `any`: a warp a
- * key by single elements, any head_dim to 256, any page, any alignment; no splits. Sources: Dao et
- * al. 2022 and 2023 (FlashAttention, Flash-Decoding).
+ * A sequence is split in chunks where blocks are few or their last wave would be lonely
+ * (attention_decode.c has what that costs); results, in fp32 with the log of their sum, are put
+ * together by a second launch, in order. `any`: a warp a key by single elements, any head_dim to
+ * 256, any page, any alignment; no splits. Sources: Dao et al. 2022 and 2023 (FlashAttention,
+ * Flash-Decoding).
  *
  * A NaN or infinity among the values spoils the queries of the same block that do not see it too,
  * where others do (0 · NaN); among keys it does not.

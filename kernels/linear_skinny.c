@@ -2,10 +2,13 @@
 #include "kernels/linear_skinny.h"
 
 #include "kernels/launch.h"
+#include "kernels/linear_ring.h"
 
 #define WARP 32U
 #define SPLITS_MOST 64U
 #define FINISH_THREADS 128U
+#define RINGS_ON 90U /* compute capability: 227 KB of shared memory a block */
+#define TILE_ROWS 16U
 
 /* A version: what a team of warps has at a time. */
 struct version {
@@ -31,6 +34,43 @@ static const struct version versions[] = {
 static const struct version any_version = {
 	{KP_KERNEL_linear_any, KP_KERNEL_linear_any, KP_KERNEL_linear_any}, 16, {1, 1}, 4, 4, 16,
 };
+
+/* A version whose blocks stay, one on each multiprocessor. */
+struct ring {
+	enum kp_kernel_id of_weight[3];
+	uint32_t tokens_most, inputs_most;
+	uint32_t rows;            /* that are the least share of a block */
+	uint32_t warps, vectors;  /* of a row that a warp takes in one turn */
+	uint32_t shared_bytes[2]; /* weights of 16 and of 8 bits */
+};
+
+#define INPUTS_MOST(kept, warps, vectors)                                                          \
+	((kept) ? (kept) * (warps) * (vectors)*KP_VECTOR_ELEMENTS : UINT32_MAX)
+#define ROWS(name, rows, kept, stages, warps)                                                      \
+	{OF_WEIGHT(name),                                                                          \
+	 1,                                                                                        \
+	 INPUTS_MOST(kept, warps, LINEAR_RING_ROW_VECTORS),                                        \
+	 1,                                                                                        \
+	 warps,                                                                                    \
+	 LINEAR_RING_ROW_VECTORS,                                                                  \
+	 {LINEAR_RING_ROWS_BYTES(rows, stages, warps),                                             \
+	  LINEAR_RING_ROWS_BYTES(rows, stages, warps)}},
+#define TILES(name, tiles, sides, kept, stages, warps)                                             \
+	{OF_WEIGHT(name),                                                                          \
+	 (sides)*8,                                                                                \
+	 INPUTS_MOST(kept, warps, LINEAR_RING_LINE_VECTORS),                                       \
+	 TILE_ROWS,                                                                                \
+	 warps,                                                                                    \
+	 LINEAR_RING_LINE_VECTORS,                                                                 \
+	 {LINEAR_RING_TILES_BYTES(tiles, sides, kept, 1, stages, warps),                           \
+	  LINEAR_RING_TILES_BYTES(tiles, sides, kept, 2, stages, warps)}},
+
+/* The first that suits. */
+static const struct ring rings[] = {LINEAR_RINGS(ROWS, TILES)};
+#undef TILES
+#undef ROWS
+
+#define RINGS (sizeof(rings) / sizeof(rings[0]))
 
 static const char *trouble(const struct kp_linear_skinny_args *args)
 {
@@ -114,10 +154,49 @@ static void share(const struct version *version, const struct kp_linear_skinny_a
 	plan->grid_y = splits ? (uint32_t)splits : 1;
 }
 
+/* Whether all multiprocessors get about as much of `units`: at most a third more than the mean. */
+static bool is_even(uint64_t units, uint32_t sms)
+{
+	return kp_divide_up(units, sms) * sms * 3 <= units * 4;
+}
+
+/* Blocks get shares that differ little, and all of their warps vectors. */
+static bool suits(const struct ring *ring, const struct kp_linear_skinny_args *args,
+		  const struct kp_kernel_device *device)
+{
+	return args->tokens <= ring->tokens_most && args->inputs <= ring->inputs_most &&
+	       is_even(kp_divide_up(args->outputs, ring->rows), device->sm_count) &&
+	       args->inputs / elements_of_vector(args) >= ring->warps * ring->vectors;
+}
+
+/* NULL: none. */
+static const struct ring *ring_of(const struct kp_linear_skinny_args *args,
+				  const struct kp_kernel_device *device)
+{
+	for (size_t i = 0; device->compute_capability == RINGS_ON && i < RINGS; i++)
+		if (suits(&rings[i], args, device))
+			return &rings[i];
+	return NULL;
+}
+
+static void choose_ring(const struct kp_linear_skinny_args *args,
+			const struct kp_kernel_device *device, const struct ring *ring,
+			struct kp_kernel_plan *out)
+{
+	uint32_t weight = weight_number(args);
+
+	out->kernel = ring->of_weight[weight];
+	out->grid_x = device->sm_count;
+	out->grid_y = 1;
+	out->team = out->threads = ring->warps * WARP;
+	out->shared_bytes = ring->shared_bytes[weight != 0];
+}
+
 static void choose(const struct kp_linear_skinny_args *args, const struct kp_kernel_device *device,
 		   struct kp_kernel_plan out[2])
 {
 	const struct version *version = version_of(args);
+	const struct ring *ring = version == &any_version ? NULL : ring_of(args, device);
 
 	out[0] = (struct kp_kernel_plan){.kernel = version->of_weight[weight_number(args)],
 					 .dtype = args->dtype,
@@ -125,7 +204,10 @@ static void choose(const struct kp_linear_skinny_args *args, const struct kp_ker
 	out[1] = (struct kp_kernel_plan){.kernel = KP_KERNEL_linear_finish, .dtype = args->dtype};
 	if (args->tokens == 0 || args->outputs == 0)
 		return;
-	share(version, args, device, &out[0]);
+	if (ring)
+		choose_ring(args, device, ring, &out[0]);
+	else
+		share(version, args, device, &out[0]);
 	if (out[0].grid_y == 1)
 		return;
 	out[1].grid_x = (uint32_t)kp_divide_up(args->outputs, FINISH_THREADS);
@@ -139,6 +221,14 @@ static size_t workspace(const struct kp_linear_skinny_args *args, const struct k
 	if (plan->grid_y <= 1)
 		return 0;
 	return (size_t)plan->grid_y * args->tokens * args->outputs * sizeof(float);
+}
+
+uint32_t kp_linear_skinny_shared_bytes(enum kp_kernel_id kernel)
+{
+	for (size_t i = 0; i < RINGS * 3; i++)
+		if (rings[i / 3].of_weight[i % 3] == kernel)
+			return rings[i / 3].shared_bytes[i % 3 != 0];
+	return 0;
 }
 
 bool kp_linear_skinny_supports(const struct kp_linear_skinny_args *args, const char **reason)

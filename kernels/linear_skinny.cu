@@ -1,6 +1,6 @@
 /* The versions of linear_skinny; linear_skinny.h says what they compute, linear_skinny.c which one
  * runs. */
-#include "kernels/linear_skinny.cuh"
+#include "kernels/linear_ring.cuh"
 
 /* One version, for both storage types; `blocks` of them stay on a multiprocessor. */
 #define KERNEL(name, threads, blocks, ...)                                                         \
@@ -29,4 +29,24 @@ KERNEL(linear_tile_16_int8, 256, 2, linear_tile<T, int8, 2, 2, 2>(args))
 KERNEL(linear_any, 128, 1, linear_any<T>(args))
 KERNEL(linear_finish, 128, 1, linear_finish<T>(args))
 
+/* Rings need more shared memory than other GPUs have; this is no code for those. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 900
+#define RING(name, warps, ...) KERNEL(name, (warps)*WARP, 1, (void)sizeof(T))
+#else
+#define RING(name, warps, ...) KERNEL(name, (warps)*WARP, 1, __VA_ARGS__)
+#endif
+#define RINGS(name, warps, body, ...)                                                              \
+	RING(name##_w16, warps, body<T, T, __VA_ARGS__>(args))                                     \
+	RING(name##_e4m3, warps, body<T, e4m3, __VA_ARGS__>(args))                                 \
+	RING(name##_int8, warps, body<T, int8, __VA_ARGS__>(args))
+#define ROWS(name, rows, kept, stages, warps)                                                      \
+	RINGS(name, warps, linear_ring_row, rows, kept, stages, warps)
+#define TILES(name, tiles, sides, kept, stages, warps)                                             \
+	RINGS(name, warps, linear_ring_tile, tiles, sides, kept, stages, warps)
+LINEAR_RINGS(ROWS, TILES)
+
+#undef TILES
+#undef ROWS
+#undef RINGS
+#undef RING
 #undef KERNEL

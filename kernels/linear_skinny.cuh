@@ -4,6 +4,9 @@
  * A team of warps has some rows of the weight; its warps, and the blocks along y of the grid, take
  * turns along the inputs.
  */
+#ifndef KP_KERNELS_LINEAR_SKINNY_CUH
+#define KP_KERNELS_LINEAR_SKINNY_CUH
+
 #include "kernels/linear_skinny.h"
 #include "kernels/matrix.cuh"
 
@@ -458,3 +461,5 @@ template <class T> __device__ inline void linear_any(const struct kp_linear_skin
 			linear_put<T>(args, token, place.team, total);
 	}
 }
+
+#endif

@@ -14,19 +14,30 @@
  * What has to be in flight: 4.7 TB/s for some 0.8 µs of latency is 3.8 MB, 28 KB a multiprocessor,
  * twice that to ride out unevenness.
  *
- * Versions (linear_skinny.c chooses, linear_skinny.cuh has them):
+ * Versions (linear_skinny.c chooses, linear_skinny.cu has them):
+ *   ring  Compute capability 9.0. A block a multiprocessor stays, and has an equal share of the
+ *         rows of W. Its 8 or 16 warps share the inputs; each fills a ring of its own in shared
+ *         memory with asynchronous copies (ring.cuh), 8 to 24 KB of the turns to come, so that some
+ *         100 KB a multiprocessor are on their way, across the end of rows and while a block adds
+ *         up; W passes no register on its way.
+ *         row       M = 1, K ≤ 16384: 512 bytes of 4 rows in a turn. x lies in registers for good.
+ *                   fp32 multiply-adds.
+ *         8, 16     up to so many tokens. 128 bytes, whole lines, of 16 rows (32 for M > 8) in a
+ *                   turn, as left operands of tensor cores (matrix.cuh); x comes through the ring.
+ *         8_kept, 16_kept   the same with what a warp meets of x in its registers for good: for
+ *                   K ≤ 8192 and K ≤ 4096. So x is read once a block, not once a tile.
  *   row   M = 1. A warp, or a team of warps that take turns along K, has 2 rows of W (4 of 8 bits):
  *         8 vectors of 16 bytes a lane in flight, 4 KB a warp; 80 registers let 24 warps stay (16
  *         to 20 of 8 bits): 64 to 96 KB. x comes through L1, unpacked once for the rows. fp32
  *         multiply-adds.
  *   tile  M ≤ 8 and M ≤ 16. Tensor cores, W as the left operand, so that tokens are the short side
  *         of 8. A warp has 16 rows (32 for M > 8: x would else be read from L2 as often as W from
- *         memory), a lane 8 vectors in flight, straight into the registers of the fragments
- *         (matrix.cuh): 4 KB a warp, 16 warps: 64 KB. The warps of a team share K and add up in
- *         shared memory.
+ *         memory), a lane 8 vectors in flight, straight into the registers of the fragments: 4 KB a
+ *         warp, 16 warps: 64 KB. The warps of a team share K and add up in shared memory.
  *   any   any alignment, any K: a warp an output, single elements.
- * Where there are fewer blocks than multiprocessors the inputs are split over blocks too; their
- * sums go to the workspace and `finish` adds them in order.
+ * The ring is taken where blocks get about the same and all warps something. Where the others have
+ * fewer blocks than multiprocessors the inputs are split over blocks too; their sums go to the
+ * workspace and `finish` adds them in order.
  * W is loaded before the launch in front has ended where that is allowed (dependent_launch).
  *
  * Tolerance, against float64 of the same stored inputs: half a unit in the last place, and
@@ -83,6 +94,9 @@ enum kp_status kp_linear_skinny_plan(const struct kp_linear_skinny_args *args,
 				     struct kp_kernel_plan out[2]);
 enum kp_status kp_linear_skinny(const struct kp_kernels *kernels,
 				const struct kp_linear_skinny_args *args);
+
+/* Dynamic shared memory of a version; 0 for those of other operators too. */
+uint32_t kp_linear_skinny_shared_bytes(enum kp_kernel_id kernel);
 
 /*
  * In float64 on the CPU, from host memory; y is of doubles, tokens × outputs, not rounded.

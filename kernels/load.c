@@ -7,13 +7,14 @@
 #include "kernels/attention_prepare.h"
 #include "kernels/image.h"
 #include "kernels/launch.h"
+#include "kernels/linear_skinny.h"
 
 #define STORAGE_TYPES 2 /* the first of enum kp_dtype */
 #define LOGITS_TYPES 3
 #define LIBRARIES_MOST KP_KERNEL_COUNT
 #define DEPENDENT_SINCE 90U /* compute capability */
 #define CODE_SINCE 80U
-#define COPY_ENGINE_KERNELS 90U
+#define HOPPER 90U
 
 /* Numbers of the driver's interface. */
 enum { CU_SUCCESS, CU_ATTRIBUTE_SMS = 16, CU_ATTRIBUTE_MAJOR = 75, CU_ATTRIBUTE_MINOR = 76 };
@@ -164,9 +165,10 @@ static enum kp_status library_of(struct kp_kernels *kernels, int kernel, void **
 /* Shared memory beyond what every kernel may have, for GPUs that run the version. */
 static int allow_shared(const struct kp_kernels *kernels, int kernel, void *function)
 {
-	uint32_t bytes = kp_attention_prefill_shared_bytes((enum kp_kernel_id)kernel);
+	uint32_t bytes = kp_attention_prefill_shared_bytes((enum kp_kernel_id)kernel) +
+			 kp_linear_skinny_shared_bytes((enum kp_kernel_id)kernel);
 
-	if (bytes == 0 || kernels->device.compute_capability != COPY_ENGINE_KERNELS)
+	if (bytes == 0 || kernels->device.compute_capability != HOPPER)
 		return CU_SUCCESS;
 	return kernels->driver.function_attribute(function, CU_FUNCTION_DYNAMIC_SHARED_BYTES,
 						  (int)bytes);

@@ -39,7 +39,7 @@
 #define __grid_constant__
 
 #define LANES 32
-#define WARPS (KP_FIBERS_MOST / LANES)
+#define CPU_WARPS (KP_FIBERS_MOST / LANES)
 
 /* ---- where a thread is ---- */
 
@@ -47,6 +47,9 @@ struct cpu_place {
 	unsigned x, y, z;
 };
 static struct cpu_place cpu_block, cpu_grid, cpu_block_size;
+
+/* The launch's dynamic shared memory. */
+static void *cpu_shared;
 
 #define threadIdx (cpu_place{kp_fiber_number(), 0, 0})
 #define blockIdx cpu_block
@@ -84,7 +87,7 @@ struct cpu_warp {
 	uint64_t values[2][LANES];
 	int operations[2][LANES];
 };
-static struct cpu_warp cpu_warps[WARPS];
+static struct cpu_warp cpu_warps[CPU_WARPS];
 
 enum cpu_operation { CPU_SHUFFLE, CPU_BALLOT, CPU_SYNC };
 
@@ -277,6 +280,9 @@ static inline void cpu_launch(const struct kp_kernel_plan *plan, void (*kernel)(
 		kernel, args
 	};
 
+	cpu_shared = malloc(plan->shared_bytes + 1);
+	if (!cpu_shared)
+		abort();
 	cpu_grid = {plan->grid_x, plan->grid_y, 1};
 	cpu_block_size = {plan->threads, 1, 1};
 	for (unsigned y = 0; y < plan->grid_y; y++)
@@ -284,8 +290,10 @@ static inline void cpu_launch(const struct kp_kernel_plan *plan, void (*kernel)(
 			cpu_block = {x, y, 0};
 			memset(&cpu_barrier, 0, sizeof(cpu_barrier));
 			memset(cpu_warps, 0, sizeof(cpu_warps));
+			memset(cpu_shared, 0xff, plan->shared_bytes);
 			kp_fibers_run(plan->threads, order, cpu_thread<Args>, &call);
 		}
+	free(cpu_shared);
 }
 
 #endif

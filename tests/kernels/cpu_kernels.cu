@@ -52,13 +52,14 @@ static const struct {
 // clang-format on
 
 bool kp_cpu_kernel_run(const char *symbol, const unsigned grid[2], unsigned threads,
-		       const void *args, enum kp_fiber_order order)
+		       unsigned shared_bytes, const void *args, enum kp_fiber_order order)
 {
 	struct kp_kernel_plan plan = {};
 
 	plan.grid_x = grid[0];
 	plan.grid_y = grid[1];
 	plan.threads = threads;
+	plan.shared_bytes = shared_bytes;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (strcmp(rows[i].symbol, symbol) == 0) {
 			rows[i].run(&plan, args, order);

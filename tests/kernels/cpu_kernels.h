@@ -13,7 +13,7 @@ extern "C" {
 /* Runs a launch to its end; `args` is the kernel's only argument. false: no kernel has that name.
  */
 bool kp_cpu_kernel_run(const char *symbol, const unsigned grid[2], unsigned threads,
-		       const void *args, enum kp_fiber_order order);
+		       unsigned shared_bytes, const void *args, enum kp_fiber_order order);
 
 #ifdef __cplusplus
 }

@@ -37,7 +37,7 @@ void kp_test_launch(const struct kp_kernel_plan *plan, const void *args, enum kp
 
 	kp_kernel_symbol(plan->kernel, plan->dtype, symbol, sizeof(symbol));
 	kp_test_count(plan->kernel);
-	if (kp_cpu_kernel_run(symbol, grid, plan->threads, args, order))
+	if (kp_cpu_kernel_run(symbol, grid, plan->threads, plan->shared_bytes, args, order))
 		return;
 	fprintf(stderr, "there is no %s\n", symbol);
 	exit(1);

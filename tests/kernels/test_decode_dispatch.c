@@ -33,9 +33,10 @@ static struct kp_linear_skinny_args linear_args(uint32_t tokens, uint32_t output
 	};
 }
 
-/* What the shapes of the targets become on an H200. */
+/* What the shapes of the targets become on a GPU as large as an H200 that is no Hopper. */
 static void test_linear_version_follows_shape(void **state)
 {
+	static const struct kp_kernel_device blackwell = {132, 100};
 	static const struct {
 		uint32_t tokens, outputs, inputs;
 		enum kp_dtype weight;
@@ -67,18 +68,65 @@ static void test_linear_version_follows_shape(void **state)
 
 		args.weight_dtype = rows[i].weight;
 		args.workspace = AT(16);
-		args.workspace_bytes = kp_linear_skinny_workspace(&args, &h200);
+		args.workspace_bytes = kp_linear_skinny_workspace(&args, &blackwell);
 		assert_int_equal(args.workspace_bytes,
 				 rows[i].splits > 1 ? (size_t)rows[i].splits * 4 * rows[i].tokens *
 							      rows[i].outputs
 						    : 0);
-		assert_int_equal(kp_linear_skinny_plan(&args, &h200, plans), KP_OK);
+		assert_int_equal(kp_linear_skinny_plan(&args, &blackwell, plans), KP_OK);
 		assert_int_equal(plans[0].kernel, rows[i].kernel);
 		assert_int_equal(plans[0].grid_x, rows[i].grid);
 		assert_int_equal(plans[0].threads, rows[i].threads);
 		assert_int_equal(plans[0].team, rows[i].team);
 		assert_int_equal(plans[0].grid_y, rows[i].splits);
 		assert_int_equal(plans[1].grid_x != 0, rows[i].splits > 1);
+	}
+}
+
+/* And on that: blocks that stay, where all get about the same and all warps have something. */
+static void test_linear_rings_follow_shape(void **state)
+{
+	static const struct {
+		uint32_t tokens, outputs, inputs;
+		enum kp_dtype weight;
+		enum kp_kernel_id kernel;
+		uint32_t threads; /* 0: no ring */
+	} rows[] = {
+		{1, 4096, 4096, KP_DTYPE_BF16, KP_KERNEL_linear_ring_row_w16, 512},
+		{1, 4096, 16384, KP_DTYPE_BF16, KP_KERNEL_linear_ring_row_w16, 512},
+		{1, 4096, 16392, KP_DTYPE_BF16, KP_KERNEL_linear_ring_8_w16, 256},
+		{1, 4096, 2048, KP_DTYPE_BF16, KP_KERNEL_linear_ring_8_kept_w16, 512},
+		{1, 1024, 4096, KP_DTYPE_BF16, KP_KERNEL_linear_ring_row_w16, 512},
+		{1, 14336, 4096, KP_DTYPE_E4M3, KP_KERNEL_linear_ring_8_kept_e4m3, 512},
+		{1, 28672, 8192, KP_DTYPE_INT8, KP_KERNEL_linear_ring_row_int8, 512},
+		{8, 4096, 4096, KP_DTYPE_BF16, KP_KERNEL_linear_ring_8_kept_w16, 512},
+		{2, 28672, 8192, KP_DTYPE_E4M3, KP_KERNEL_linear_ring_8_kept_e4m3, 512},
+		{8, 4096, 14336, KP_DTYPE_BF16, KP_KERNEL_linear_ring_8_w16, 256},
+		{16, 14336, 4096, KP_DTYPE_BF16, KP_KERNEL_linear_ring_16_kept_w16, 512},
+		{9, 128256, 4104, KP_DTYPE_BF16, KP_KERNEL_linear_ring_16_w16, 256},
+		{16, 28672, 8192, KP_DTYPE_INT8, KP_KERNEL_linear_ring_16_int8, 256},
+		{16, 2560, 4096, KP_DTYPE_BF16, KP_KERNEL_linear_tile_16_w16, 0},
+		{1, 14336, 64, KP_DTYPE_BF16, KP_KERNEL_linear_row_w16, 0},
+	};
+	struct kp_kernel_plan plans[2];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct kp_linear_skinny_args args =
+			linear_args(rows[i].tokens, rows[i].outputs, rows[i].inputs);
+
+		args.weight_dtype = rows[i].weight;
+		assert_int_equal(kp_linear_skinny_plan(&args, &h200, plans), KP_OK);
+		assert_int_equal(plans[0].kernel, rows[i].kernel);
+		assert_int_equal(plans[1].grid_x, 0);
+		assert_int_equal(plans[0].shared_bytes,
+				 kp_linear_skinny_shared_bytes(plans[0].kernel));
+		assert_int_equal(plans[0].shared_bytes != 0, rows[i].threads != 0);
+		assert_true(plans[0].shared_bytes <= 227 << 10);
+		if (rows[i].threads) {
+			assert_int_equal(plans[0].grid_x, 132);
+			assert_int_equal(plans[0].threads, rows[i].threads);
+		}
 	}
 }
 
@@ -179,19 +227,19 @@ static void test_attention_version_follows_shape(void **state)
 		uint32_t units, chunk, splits;
 	} rows[] = {
 		{32, 32, 8, 4096, 128, 1, 0, KP_DTYPE_BF16, KP_KERNEL_attention_128_8_w16, 256,
-		 1408, 3},
+		 4096, 1},
 		{64, 32, 32, 2048, 128, 1, 0, KP_DTYPE_BF16, KP_KERNEL_attention_128_8_w16, 2048,
 		 2048, 1},
-		{1, 32, 8, 32768, 128, 1, 0, KP_DTYPE_BF16, KP_KERNEL_attention_128_8_w16, 8, 704,
-		 47},
+		{1, 32, 8, 32768, 128, 1, 0, KP_DTYPE_BF16, KP_KERNEL_attention_128_8_w16, 8, 1024,
+		 32},
 		{128, 64, 8, 8192, 128, 1, 0, KP_DTYPE_E4M3, KP_KERNEL_attention_128_8_e4m3, 1024,
-		 2752, 3},
-		{1, 64, 4, 4096, 128, 1, 0, KP_DTYPE_BF16, KP_KERNEL_attention_128_16_w16, 4, 64,
-		 64},
-		{1, 64, 8, 4096, 64, 8, 0, KP_DTYPE_BF16, KP_KERNEL_attention_64_16_w16, 32, 384,
-		 11},
-		{1, 64, 8, 4096, 256, 2, 0, KP_DTYPE_BF16, KP_KERNEL_attention_256_8_w16, 16, 256,
-		 16},
+		 8192, 1},
+		{1, 64, 4, 4096, 128, 1, 0, KP_DTYPE_BF16, KP_KERNEL_attention_128_16_w16, 4, 128,
+		 32},
+		{1, 64, 8, 4096, 64, 8, 0, KP_DTYPE_BF16, KP_KERNEL_attention_64_16_w16, 32, 1024,
+		 4},
+		{1, 64, 8, 4096, 256, 2, 0, KP_DTYPE_BF16, KP_KERNEL_attention_256_8_w16, 16, 512,
+		 8},
 		{1, 8, 8, 131072, 96, 1, 1024, KP_DTYPE_BF16, KP_KERNEL_attention_96_8_w16, 8, 64,
 		 17},
 		{4, 8, 8, 100, 80, 2, 0, KP_DTYPE_BF16, KP_KERNEL_attention_any, 64, 0, 1},
@@ -304,6 +352,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_linear_version_follows_shape),
+		cmocka_unit_test(test_linear_rings_follow_shape),
 		cmocka_unit_test(test_linear_version_follows_alignment),
 		cmocka_unit_test(test_linear_says_why_not),
 		cmocka_unit_test(test_attention_version_follows_shape),

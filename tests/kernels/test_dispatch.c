@@ -430,7 +430,7 @@ static void test_load_and_launch(void **state)
 	assert_int_equal(start(9, 0, &kernels, &error), KP_OK);
 	assert_int_equal(seen.found, functions_of_all());
 	assert_int_equal(seen.attributes_set,
-			 2 * 3); /* of Hopper's versions of attention_prefill */
+			 2 * (3 + 15)); /* Hopper's versions of attention_prefill, linear_skinny */
 	assert_true(seen.loaded > 1 && seen.loaded < 10);
 	args.dtype = args.y_dtype = KP_DTYPE_FP16;
 	args.dependent_launch = true;

@@ -7,6 +7,8 @@
 #include "tests/kernels/launch.h"
 #include "tests/kernels/tensors.h"
 
+#define RINGS_ON 90 /* compute capability */
+
 struct linear_case {
 	uint32_t tokens, outputs, inputs, gap, shift, sm_count;
 	enum kp_dtype dtype, weight_dtype;
@@ -22,6 +24,7 @@ struct linear_data {
 static struct linear_case draw(uint32_t tokens, uint32_t outputs, uint32_t inputs, unsigned number)
 {
 	static const enum kp_dtype weights[] = {KP_DTYPE_COUNT, KP_DTYPE_E4M3, KP_DTYPE_INT8};
+	static const uint32_t sm_counts[] = {1, 1, 1, 2, 1, 16, 500};
 	uint32_t bits = kp_random_below(16);
 	struct linear_case out = {0};
 
@@ -35,7 +38,7 @@ static struct linear_case draw(uint32_t tokens, uint32_t outputs, uint32_t input
 	/* Rows with and without room between them; and some that are not aligned. */
 	out.gap = number / 6 % 4 == 1 ? 16 : number / 6 % 4 == 2 ? 3 : 0;
 	out.shift = number / 6 % 4 == 3;
-	out.sm_count = number % 7 == 6 ? 500 : number % 7 == 5 ? 16 : 1;
+	out.sm_count = sm_counts[number % 7];
 	out.activation = (enum kp_linear_activation)kp_random_below(KP_LINEAR_ACTIVATION_COUNT);
 	out.fill = number % 4 == 3 ? KP_FILL_SPECIAL : KP_FILL_NORMAL;
 	out.scale = bits & 1 || out.weight_dtype == KP_DTYPE_INT8;
@@ -98,7 +101,8 @@ static struct kp_linear_skinny_args args_of(const struct linear_case *c,
 /* Both launches, with a workspace of just the size and full of NaN. */
 static void run(struct kp_linear_skinny_args args, uint32_t sm_count, enum kp_fiber_order order)
 {
-	const struct kp_kernel_device device = {sm_count, 90};
+	const uint32_t found = kp_test_compute_capability();
+	const struct kp_kernel_device device = {sm_count, found ? found : RINGS_ON};
 	struct kp_kernel_plan plans[2];
 	size_t bytes = kp_linear_skinny_workspace(&args, &device);
 
@@ -168,13 +172,36 @@ static void check(const struct linear_case *c, bool twice, enum kp_fiber_order o
 
 int main(void)
 {
+	static const char *const versions[] = {"linear_row_", "linear_tile_", "linear_any_",
+					       "linear_finish_"};
 	static const struct {
 		uint32_t tokens, outputs, inputs;
 		unsigned cases;
-	} grid[] = {{1, 1, 16, 12},    {1, 7, 64, 12},    {1, 33, 528, 24}, {1, 5, 2064, 12},
-		    {1, 3, 0, 2},      {1, 9, 131, 6},    {2, 17, 64, 24},  {3, 40, 272, 14},
-		    {8, 16, 1040, 12}, {5, 70, 96, 24},   {8, 3, 1024, 6},  {9, 33, 80, 24},
-		    {16, 64, 256, 12}, {13, 5, 1056, 12}, {16, 31, 37, 6}};
+	} grid[] = {{1, 1, 16, 12},
+		    {1, 7, 64, 12},
+		    {1, 33, 528, 24},
+		    {1, 5, 2064, 12},
+		    {1, 3, 0, 2},
+		    {1, 9, 131, 6},
+		    {2, 17, 64, 24},
+		    {3, 40, 272, 14},
+		    {8, 16, 1040, 12},
+		    {5, 70, 96, 24},
+		    {8, 3, 1024, 6},
+		    {9, 33, 80, 24},
+		    {16, 64, 256, 12},
+		    {13, 5, 1056, 12},
+		    {16, 31, 37, 6},
+		    /* Rings: shares of blocks and turns that end in the midst. */
+		    {1, 35, 8208, 6},
+		    {1, 9, 16368, 1},
+		    {1, 3, 16400, 3},
+		    {8, 40, 1040, 14},
+		    {5, 33, 4112, 6},
+		    {7, 33, 8208, 6},
+		    {16, 40, 1040, 14},
+		    {13, 35, 4080, 6},
+		    {16, 18, 4112, 3}};
 
 	for (size_t i = 0; i < sizeof(grid) / sizeof(grid[0]); i++)
 		for (unsigned number = 0; number < grid[i].cases; number++) {
@@ -183,6 +210,9 @@ int main(void)
 
 			check(&c, number % 4 == 0, (enum kp_fiber_order)(number % KP_FIBER_ORDERS));
 		}
-	kp_test_expect_all("linear_");
+	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++)
+		kp_test_expect_all(versions[i]);
+	if (kp_test_compute_capability() == 0 || kp_test_compute_capability() == RINGS_ON)
+		kp_test_expect_all("linear_ring_");
 	return kp_checks_end();
 }

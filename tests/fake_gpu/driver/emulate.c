@@ -138,13 +138,14 @@ const struct kp_fake_emulation kp_fake_emulations[] = {
 const size_t kp_fake_emulation_count = sizeof(kp_fake_emulations) / sizeof(kp_fake_emulations[0]);
 
 uint64_t kp_fake_emulate_operator(const struct kp_fake_emulation *row, const uint32_t grid[3],
-				  uint32_t threads, void **arguments)
+				  uint32_t threads, uint32_t shared_bytes, void **arguments)
 {
 	static uint64_t launches;
 
 	if (arguments && ++launches != kp_fake_faults()->wrong) {
 #ifdef KP_FAKE_OPERATORS
-		kp_cpu_kernel_run(row->name, grid, threads, arguments[0], KP_FIBERS_UP);
+		kp_cpu_kernel_run(row->name, grid, threads, shared_bytes, arguments[0],
+				  KP_FIBERS_UP);
 #endif
 	}
 	return OPERATOR_NS + BLOCK_NS * ((uint64_t)grid[0] * grid[1]);

@@ -36,7 +36,7 @@ uint64_t kp_fake_emulate(const struct kp_fake_emulation *row, uint64_t threads, 
 /* Computes one launch of an operator; with no arguments (capture) nothing. Returns its length, ns.
  * The fault «wrong» leaves the N-th out. */
 uint64_t kp_fake_emulate_operator(const struct kp_fake_emulation *row, const uint32_t grid[3],
-				  uint32_t threads, void **arguments);
+				  uint32_t threads, uint32_t shared_bytes, void **arguments);
 /* Something else has changed memory. */
 void kp_fake_emulate_anew(void);
 

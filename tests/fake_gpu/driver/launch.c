@@ -54,6 +54,7 @@ static uint64_t compute(const struct launch *launch, const struct CUfunc_st *fun
 		return function->kernel.duration_ns;
 	if (!function->emulation->run)
 		return kp_fake_emulate_operator(function->emulation, op->grid, op->block[0],
+						op->dynamic_shared_bytes,
 						is_captured ? NULL : launch->arguments);
 	return kp_fake_emulate(function->emulation, blocks * threads, launch->arguments);
 }
