@@ -17,6 +17,14 @@ static const struct kp_option rule_options[] = {
 	 .help = "Take the rule NAME alone. May be given several times."},
 	{.name = "list", .type = KP_OPTION_FLAG, .offset = AT(ab_list),
 	 .help = "Print the rules and exit."},
+	{.name = "self-test", .type = KP_OPTION_FLAG, .offset = AT(ab_self_test),
+	 .help = "Try kprof ab itself first, on this GPU, with replacements whose verdict is known "
+		 "(docs/ab.md): planted faults must be found, a kernel against itself must show no "
+		 "difference, planted delays must be seen. CMD runs if all of them hold; without "
+		 "CMD that is all."},
+	{.name = "rounds", .type = KP_OPTION_COUNT, .offset = AT(ab_rounds), .argument = "N",
+	 .help = "Rounds of --self-test: two seeds of each fault, four runs of a kernel against "
+		 "itself and one of each delay; 5 by default."},
 	{0},
 };
 static const struct kp_option way_options[] = {
@@ -75,12 +83,13 @@ static const struct kp_example examples[] = {
 	{"kprof ab --rules mine.yaml --rule my-softmax -- ./my_inference",
 	 "One rule of one's own."},
 	{"kprof ab --list", "The rules that kprof has."},
+	{"kprof ab --self-test", "Whether kprof ab can be believed on this machine."},
 	{0},
 };
 static const struct kp_example statuses[] = {
 	{"0", "CMD succeeded, and the report has verdicts."},
 	{"122", "CMD succeeded, but nothing was replaced (with shadow: compared)."},
-	{"123", "CMD succeeded, but a replacement's results were wrong."},
+	{"123", "CMD succeeded, but a replacement's results were wrong; or the self-test failed."},
 	{"125", "kprof failed, or was called wrongly."},
 	{"126", "CMD was found, but cannot be run."},
 	{"127", "CMD was not found."},
@@ -90,6 +99,8 @@ static const struct kp_example statuses[] = {
 static const struct kp_example environment[] = {
 	{"KPROF_CANDIDATES_LIB", "libkprof_candidates.so, where it does not lie beside "
 				 "libkprof_inject.so."},
+	{"KPROF_CONTROLS", "kprof_controls, the program of --self-test, where it does not lie "
+			   "beside kprof; libkprof_controls.so lies beside it."},
 	{0},
 };
 const struct kp_command kp_ab_command = {

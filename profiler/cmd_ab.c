@@ -18,6 +18,7 @@
 #include "profiler/print_ab.h"
 #include "profiler/rules.h"
 #include "profiler/say.h"
+#include "profiler/self_test.h"
 
 #define CANDIDATES "libkprof_candidates.so"
 #define NOT_RECORDED_S 1e9
@@ -287,12 +288,6 @@ static int run(struct ab *ab)
 	struct kp_settings settings = *ab->settings;
 	int status;
 
-	if (settings.ab_out && (kp_format_of_path(settings.ab_out) < 0 ||
-				kp_format_of_path(settings.ab_out) > KP_FORMAT_JSON))
-		return kp_fail("--out %s: a report of A/B is .txt, .yaml or .json",
-			       settings.ab_out);
-	if (settings.ab_out && !kp_output_check(settings.ab_out))
-		return KP_EXIT_FAILURE;
 	if (!prepare(ab))
 		return KP_EXIT_FAILURE;
 	settings.calls = KP_SWITCH_ON;
@@ -305,7 +300,7 @@ static int run(struct ab *ab)
 	return status ? status : report(ab);
 }
 
-int kp_cmd_ab(const struct kp_settings *settings)
+static int run_rules(const struct kp_settings *settings)
 {
 	struct ab *ab = calloc(1, sizeof *ab);
 	int status = KP_EXIT_FAILURE;
@@ -318,8 +313,6 @@ int kp_cmd_ab(const struct kp_settings *settings)
 	if (read_rules(settings, ab->rules)) {
 		if (settings->ab_list)
 			status = list_rules(ab->rules);
-		else if (settings->operand_count == 0)
-			kp_fail("a command is missing: kprof ab -- CMD");
 		else
 			status = run(ab);
 	}
@@ -327,4 +320,27 @@ int kp_cmd_ab(const struct kp_settings *settings)
 	kp_ab_rules_destroy(ab->rules);
 	free(ab);
 	return status;
+}
+
+static bool check_report(const char *path)
+{
+	if (kp_format_of_path(path) >= 0 && kp_format_of_path(path) <= KP_FORMAT_JSON)
+		return kp_output_check(path);
+	kp_fail("--out %s: a report of A/B is .txt, .yaml or .json", path);
+	return false;
+}
+
+int kp_cmd_ab(const struct kp_settings *settings)
+{
+	int status = 0;
+
+	if (settings->ab_out && !check_report(settings->ab_out))
+		return KP_EXIT_FAILURE;
+	if (settings->operand_count == 0 && !settings->ab_list && !settings->ab_self_test)
+		return kp_fail("a command is missing: kprof ab -- CMD");
+	if (settings->ab_self_test)
+		status = kp_self_test(settings);
+	if (status || (settings->ab_self_test && settings->operand_count == 0))
+		return status;
+	return run_rules(settings);
 }

@@ -231,6 +231,76 @@ def play_off(scenario, place):
     require(rule["launches"]["replaced"] > 900, f"{rule['launches']}")
 
 
+def self_test(scenario, place, *options, controls=None):
+    """What kprof ab --self-test ends with: its result, and its report."""
+    environment = place.environment(scenario, traced=True)
+    environment["KPROF_CANDIDATES_LIB"] = os.path.join(place.fakes, "libfake_candidates.so")
+    environment["KPROF_CONTROLS"] = controls or os.path.join(place.fakes, "kprof_controls")
+    report = os.path.join(place.directory, "report.json")
+    result = place.run([place.kprof, "ab", "--self-test", "--out", report, *options], environment)
+    if not os.path.exists(report):
+        return result, None
+    with open(report, "rb") as file:
+        document = parse_json(file.read())
+    with open(os.path.join(os.path.dirname(SCHEMA), "kprof.ab-self-test.v1.json"),
+              encoding="utf-8") as file:
+        check_keys(document, json.load(file))
+    return result, document
+
+
+FAULTS = ("zeros", "stale", "wrong_row", "off_by_a_tile", "last_columns", "not_a_number",
+          "changes_input", "first_call_only", "other_stream", "half_sums")
+
+
+def play_seeds(scenario, place):
+    """Each planted fault is caught with each of 100 seeds, and sums in another order never are."""
+    result, document = self_test(scenario, place, "--mode", "shadow", "--rounds", "50")
+    require_equal("status", (result.status, "" if result.status == 0 else result.err), (0, ""))
+    require_equal("controls", [row["control"] for row in document["results"]],
+                  [*FAULTS, "other_order"])
+    for row in document["results"]:
+        caught = 0 if row["control"] == "other_order" else 100
+        require_equal(row["control"], (row["runs"], row["called_wrong"], row["shown"]),
+                      (100, caught, 0))
+    require(document["passed"] and not document["delays"], f"{document}")
+
+
+def play_controls(scenario, place):
+    """With times: a kernel is as fast as itself, and delays are seen; then CMD runs."""
+    result, document = self_test(scenario, place, "--rounds", "2")
+    require_equal("status", (result.status, "" if result.status == 0 else result.err), (0, ""))
+    require_equal("faults caught", [row["called_wrong"] for row in document["results"]],
+                  [4] * len(FAULTS) + [0])
+    require_equal("shown", [row["shown"] for row in document["results"]], [0] * len(FAULTS) + [4])
+    same = document["same"]
+    require(same["runs"] == 8 and same["claims"] <= same["claims_most"] == 2, f"{same}")
+    require(0 < same["detectable_pct"] < 1 and same["shortest_us"] > 150, f"{same}")
+    for row in document["delays"]:
+        require(row["seen"] == row["runs_due"] > 0, f"{row}")
+        require(abs(row["change_pct"] - row["planted_pct"]) < 0.5, f"{row}")
+    result, _ = self_test(scenario, place, "--mode", "shadow", "--rounds", "1", "--",
+                          "sh", "-c", "echo ran; exit 7")
+    require_equal("the status of CMD", (result.status, result.out), (7, b"ran\n"))
+
+
+def play_failed(scenario, place):
+    """A fault that is not found is told, and CMD does not run: one of seed 0 is never launched."""
+    script = place.write_script("controls", "#!/bin/sh\nexec {fakes}/kprof_controls "
+                                "$(echo \"$@\" | sed 's/zeros:0:[0-9]*/zeros:0:0/')\n")
+    os.symlink(os.path.join(place.fakes, "libkprof_controls.so"),
+               os.path.join(place.directory, "libkprof_controls.so"))
+    options = ("--mode", "shadow", "--rounds", "1", "--", "false")
+    result, _ = self_test(scenario, place, *options, controls=script)
+    require_equal("status", result.status, 123)
+    require(re.search(r"zeros +1 of 2 +0  FAILED", result.err), result.err)
+    require(re.search(r"stale +2 of 2 +0$", result.err, re.MULTILINE), result.err)
+    result, _ = self_test(scenario, place, *options, controls="/no/such/program")
+    require(result.status == 125 and "not found" in result.err, result.err)
+    script = place.write_script("controls", "#!/bin/sh\necho no GPU >&2\nexit 3\n")
+    result, _ = self_test(scenario, place, *options, controls=script)
+    require(result.status == 125 and "status 3: no GPU" in result.err, result.err)
+
+
 def ab(name, play):
     return Scenario(f"ab_{name}", program="prog_ab", play=play)
 
@@ -246,6 +316,9 @@ SCENARIOS = [
     ab("off", play_off),
     ab("nothing", play_nothing),
     ab("rules", play_rules),
+    ab("self_test", play_controls),
+    ab("self_test_seeds", play_seeds),
+    ab("self_test_failed", play_failed),
     ab("zeros", play_wrong("zeros", "mismatch")),
     ab("blank", play_wrong("zeros", "mismatch", "blank", 100)),
     ab("stale", play_wrong("stale", "mask")),

@@ -43,7 +43,10 @@ static struct CUmod_st *load_fatbin(enum kp_fake_tag tag)
 	struct CUmod_st *module;
 
 	for (size_t i = 0; i < kp_fake_emulation_count; i++)
-		kernels[i] = (struct kp_fake_kernel){.name = kp_fake_emulations[i].name};
+		kernels[i] = (struct kp_fake_kernel){
+			.name = kp_fake_emulations[i].name,
+			.parameter_count = kp_fake_emulations[i].parameter_bytes ? 1 : 0,
+			.parameter_bytes = {kp_fake_emulations[i].parameter_bytes}};
 	module = load(&image, tag);
 	for (size_t i = 0; i < kp_fake_emulation_count; i++)
 		module->functions[i].emulation = &kp_fake_emulations[i];
