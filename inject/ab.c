@@ -29,6 +29,7 @@ struct under_way {
 	struct kp_ab_context *context;
 	struct kp_ab_slot *slot;
 	struct kp_ab_sample *sample;
+	bool strayed; /* the user's replacement has worked on another stream */
 	bool product; /* a call: its own launches are not looked at */
 };
 
@@ -233,8 +234,10 @@ static struct kp_ab_slot *shadow(struct kp_ab_variant *variant)
 		pthread_mutex_unlock(&kp_ab.rare);
 	}
 	excuse(own->job.number, reason);
-	if (slot)
+	if (slot) {
+		slot->strayed = own->strayed;
 		count(own->job.number, KP_AB_COUNT_SHADOWED);
+	}
 	return slot;
 }
 
@@ -305,6 +308,7 @@ static bool look(uint32_t rules, const struct kp_ab_view *view, CUstream stream)
 
 	own->slot = NULL;
 	own->sample = NULL;
+	own->strayed = false;
 	for (; rules; rules &= rules - 1) {
 		uint32_t number = (uint32_t)__builtin_ctz(rules);
 
@@ -372,11 +376,24 @@ static __attribute__((noinline)) bool look_at_launch(const struct kp_ab_launch *
 	return replaced;
 }
 
+/* Of what kprof launches, only entries of the user's come by the hooks. */
+static __attribute__((noinline)) void look_at_stream(const struct kp_ab_launch *launch)
+{
+	CUstream stream = stream_of(launch->stream, launch->per_thread);
+
+	if (own && stream != own->job.stream &&
+	    !(stream == CU_STREAM_LEGACY && own->job.stream == NULL) &&
+	    !(stream == NULL && own->job.stream == CU_STREAM_LEGACY))
+		own->strayed = true;
+}
+
 bool kp_ab_launch_begins(const struct kp_ab_launch *launch, CUresult *result)
 {
 	const struct kp_ab_layout *layout;
 	uint32_t rules;
 
+	if (kp_ab_is_on() && kp_ab_inside)
+		look_at_stream(launch);
 	if (!kp_ab_is_on() || kp_ab_inside || kp_ab_open)
 		return false; /* no rules, kprof's own, or in the midst of another */
 	rules = kp_ab_match(launch->function, &layout);

@@ -44,6 +44,7 @@ struct kp_ab_slot {
 	/* What is compared. */
 	struct kp_ab_job job;
 	uint32_t poison;
+	bool strayed;  /* the candidate worked on another stream */
 	bool noise;    /* the original is to run twice, */
 	bool repeated; /* and has run once */
 	uint64_t scratch[KP_AB_TENSORS_MOST], again[KP_AB_TENSORS_MOST];
@@ -52,6 +53,7 @@ struct kp_ab_slot {
 /* One launch that is timed. */
 struct kp_ab_sample {
 	bool busy, candidate;
+	bool host_bound;       /* the GPU waited for it */
 	uint32_t rule, number; /* 2 k and 2 k + 1 of a shape are a pair */
 	uint64_t shape;
 	CUevent begin, end;

@@ -107,9 +107,10 @@ static void harvest(struct kp_ab_sample *sample)
 		return;
 	if (kp_ab.driver.elapsed(&ms, sample->begin, sample->end) == CUDA_SUCCESS)
 		kp_ab_write("{\"sample\":{\"pid\":%ld,\"rule\":%u,\"shape\":\"%016llx\","
-			    "\"number\":%u,\"candidate\":%s,\"us\":%s}}\n",
+			    "\"number\":%u,\"candidate\":%s,\"host_bound\":%s,\"us\":%s}}\n",
 			    (long)getpid(), sample->rule, (unsigned long long)sample->shape,
 			    sample->number, sample->candidate ? "true" : "false",
+			    sample->host_bound ? "true" : "false",
 			    kp_ab_number((double)ms * 1e3).text);
 	sample->busy = false;
 }
@@ -144,8 +145,19 @@ struct kp_ab_sample *kp_ab_turns_begin(struct kp_ab_context *context, const stru
 	return sample;
 }
 
+/*
+ * Where the GPU came to the beginning before the end was there for it, it may have waited for the
+ * host between the two: then this is no time of the kernel's.
+ */
 void kp_ab_turns_end(struct kp_ab_sample *sample, CUstream stream)
 {
-	if (kp_ab.driver.record(sample->end, stream) != CUDA_SUCCESS)
+	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+
+	if (kp_ab.driver.record(sample->end, stream) != CUDA_SUCCESS) {
 		sample->busy = false;
+		return;
+	}
+	kp_ab.driver.exchange_capture_mode(&mode);
+	sample->host_bound = kp_ab.driver.query(sample->begin) == CUDA_SUCCESS;
+	kp_ab.driver.exchange_capture_mode(&mode);
 }

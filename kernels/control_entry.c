@@ -43,6 +43,8 @@ __attribute__((visibility("default"))) int kp_control_candidate(const int64_t *a
 	};
 	enum kp_control_kernel kernel = KP_CONTROL_KERNEL_REPLACEMENT;
 
+	if (args.control == KP_CONTROL_TIMED)
+		kernel = KP_CONTROL_KERNEL_ORIGINAL;
 	if (count != KP_CONTROL_ARGUMENT_COUNT || args.number >= KP_CONTROL_NUMBERS ||
 	    !kp_control_driver())
 		return 1;

@@ -17,6 +17,13 @@ static const struct kp_option rule_options[] = {
 	 .help = "Take the rule NAME alone. May be given several times."},
 	{.name = "list", .type = KP_OPTION_FLAG, .offset = AT(ab_list),
 	 .help = "Print the rules and exit."},
+	{.name = "suggest", .type = KP_OPTION_FILE, .offset = AT(ab_suggest), .argument = "TRACE",
+	 .help = "Write the skeleton of a rule for the kernel of TRACE that takes the most time, to "
+		 "--out or the standard output, and exit. Its name, parameters, grid and shapes "
+		 "are the trace's; what a trace does not know is marked, with how to find out."},
+	{.name = "hotspot", .type = KP_OPTION_TEXT, .offset = AT(ab_hotspot), .argument = "PATTERN",
+	 .help = "With --suggest: of the kernels in whose name PATTERN, an extended regular "
+		 "expression, is found."},
 	{.name = "self-test", .type = KP_OPTION_FLAG, .offset = AT(ab_self_test),
 	 .help = "Try kprof ab itself first, on this GPU, with replacements whose verdict is known "
 		 "(docs/ab.md): planted faults must be found, a kernel against itself must show no "
@@ -83,6 +90,7 @@ static const struct kp_example examples[] = {
 	{"kprof ab --rules mine.yaml --rule my-softmax -- ./my_inference",
 	 "One rule of one's own."},
 	{"kprof ab --list", "The rules that kprof has."},
+	{"kprof ab --suggest run.kprof --out mine.yaml", "Begin a rule of one's own."},
 	{"kprof ab --self-test", "Whether kprof ab can be believed on this machine."},
 	{0},
 };

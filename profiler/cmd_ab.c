@@ -19,6 +19,7 @@
 #include "profiler/rules.h"
 #include "profiler/say.h"
 #include "profiler/self_test.h"
+#include "profiler/suggest.h"
 
 #define CANDIDATES "libkprof_candidates.so"
 #define NOT_RECORDED_S 1e9
@@ -336,6 +337,8 @@ int kp_cmd_ab(const struct kp_settings *settings)
 
 	if (settings->ab_out && !check_report(settings->ab_out))
 		return KP_EXIT_FAILURE;
+	if (settings->ab_suggest)
+		return kp_suggest(settings);
 	if (settings->operand_count == 0 && !settings->ab_list && !settings->ab_self_test)
 		return kp_fail("a command is missing: kprof ab -- CMD");
 	if (settings->ab_self_test)

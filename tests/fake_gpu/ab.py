@@ -248,6 +248,58 @@ def self_test(scenario, place, *options, controls=None):
     return result, document
 
 
+def suggest(scenario, place, trace, *options):
+    """The text of a suggested rule."""
+    path = os.path.join(place.directory, "suggested.yaml")
+    result = place.run([place.kprof, "ab", "--suggest", trace, "--out", path, *options],
+                       place.environment(scenario, traced=False))
+    require_equal("status of --suggest", (result.status, result.err), (0, ""))
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def use(scenario, place, text, work, name):
+    """What the rule meets in the program once it is made use of; its replacement refuses."""
+    text = text.replace("    module: my_kernel.cubin", f"    library: {place.fakes}/libcandidate.so")
+    text = text.replace("    kernel: my_kernel", "    entry: refuses")
+    text = text.replace("my_kernel.so", f"{place.fakes}/libcandidate.so")
+    text = text.replace("entry: my_product", "entry: refuses")
+    text = "\n".join(line for line in text.splitlines()
+                     if not line.lstrip().startswith(("- 0 #", "grid:", "block:")))
+    return run_ab(scenario, place, [work, "50"], (), text, status=122).rule(name)
+
+
+def play_suggest(scenario, place):
+    """A rule for what a trace shows is valid, fits nothing, and fits its launches once it may."""
+    for work, hotspot, name, parts in (
+            ("silu", (), "suggested-silu-kernel",
+             ("'_Z11silu_kernelP13__nv_bfloat16m'", "parameters: [8, 8]", "p0: ptr(0)", "p1: u64(1)",
+              "dtype: bf16")),
+            ("gemm", ("--hotspot", "gemm"), None,
+             ("call: gemm", "m == 48 && n == 3 && k == 64 && batch == 1", "trans_a == transposed",
+              "a_type == bf16", "kprof ab --rule linear-skinny",
+              "{name: d, address: d, dtype: d_type, rows: n, columns: m, row_stride: ldd}",
+              "{name: a, address: a, dtype: a_type, rows: m, columns: k, row_stride: lda}",
+              "{name: b, address: b, dtype: b_type, rows: n, columns: k, row_stride: ldb}"))):
+        trace = os.path.join(place.directory, f"{work}.kprof")
+        result = place.run([place.kprof, "record", "-o", trace, "--",
+                            os.path.join(place.fakes, "prog_ab"), work, "50"],
+                           place.environment(scenario, traced=True))
+        require_equal("status of kprof record", result.status, 0)
+        text = suggest(scenario, place, trace, *hotspot)
+        for part in parts:
+            require(part in text, f"{part} is not in {text}")
+        name = name or re.search("name: (.*)", text)[1]
+        rule = run_ab(scenario, place, [work, "50"], (), text, status=122).rule(name)
+        require_equal("conditions", rule["not_replaced"]["conditions"], 50)
+        rule = use(scenario, place, text, work, name)
+        require_equal("eligible", rule["launches"]["eligible"], 50)
+        require(rule["not_replaced"]["failed"] > 0, f"{rule['not_replaced']}")
+    result = place.run([place.kprof, "ab", "--suggest", trace, "--hotspot", "no such"],
+                       place.environment(scenario, traced=False))
+    require(result.status == 125 and "no kernel" in result.err, result.err)
+
+
 FAULTS = ("zeros", "stale", "wrong_row", "off_by_a_tile", "last_columns", "not_a_number",
           "changes_input", "first_call_only", "other_stream", "half_sums")
 
@@ -316,6 +368,7 @@ SCENARIOS = [
     ab("off", play_off),
     ab("nothing", play_nothing),
     ab("rules", play_rules),
+    ab("suggest", play_suggest),
     ab("self_test", play_controls),
     ab("self_test_seeds", play_seeds),
     ab("self_test_failed", play_failed),
