@@ -18,8 +18,8 @@ static const struct kp_option rule_options[] = {
 	{.name = "list", .type = KP_OPTION_FLAG, .offset = AT(ab_list),
 	 .help = "Print the rules and exit."},
 	{.name = "suggest", .type = KP_OPTION_FILE, .offset = AT(ab_suggest), .argument = "TRACE",
-	 .help = "Write the skeleton of a rule for the kernel of TRACE that takes the most time, to "
-		 "--out or the standard output, and exit. Its name, parameters, grid and shapes "
+	 .help = "Write the skeleton of a rule for the kernel of TRACE that takes the most time, "
+		 "to --out or the standard output, and exit. Its name, parameters, grid and shapes "
 		 "are the trace's; what a trace does not know is marked, with how to find out."},
 	{.name = "hotspot", .type = KP_OPTION_TEXT, .offset = AT(ab_hotspot), .argument = "PATTERN",
 	 .help = "With --suggest: of the kernels in whose name PATTERN, an extended regular "
