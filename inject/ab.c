@@ -126,6 +126,7 @@ void kp_ab_start(void)
 	if (trouble) {
 		kp_live_say(&kp_inject, "no A/B: %s", trouble);
 	} else {
+		kp_ab_counts_open(path);
 		kp_ab_write_open(kp_ab.plan.texts + kp_ab.plan.header->results);
 		atomic_store(&kp_ab_on, true);
 	}
@@ -166,7 +167,7 @@ void kp_ab_work(bool ends)
 	if (!locked)
 		return;
 	kp_ab_judge();
-	if (ends)
+	if (ends && !kp_ab_counts_are_shared())
 		kp_ab_write_counts();
 	kp_ab_write_flush();
 	pthread_mutex_unlock(&kp_ab.rare);

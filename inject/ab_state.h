@@ -29,9 +29,9 @@ struct kp_ab_state {
 	const struct kp_candidates *candidates;
 	kp_ab_entry entries[KP_AB_RULES_MOST]; /* of libraries of the user's */
 	struct kp_ab_variant *variants;
-	_Atomic uint64_t counts[KP_AB_RULES_MOST][KP_AB_COUNT_COUNT];
-	_Atomic uint64_t reasons[KP_AB_RULES_MOST][KP_AB_REASON_COUNT];
-	_Atomic uint32_t wrong; /* rules that were rolled back, as bits */
+	_Atomic uint64_t (*counts)[KP_AB_COUNT_COUNT];   /* by rule; never NULL while A/B is on */
+	_Atomic uint64_t (*reasons)[KP_AB_REASON_COUNT]; /* likewise */
+	_Atomic uint32_t wrong;                          /* rules that were rolled back, as bits */
 	_Atomic bool stopped;
 	pthread_mutex_t rare; /* guards slots, samples, workspaces, results; only tried for */
 	struct kp_output results;
@@ -41,6 +41,11 @@ extern struct kp_ab_state kp_ab;
 /* ab.c: the first of these rules that fits a product. True: the candidate has run. */
 bool kp_ab_product_looked_at(uint32_t rules, const int64_t *symbols, CUstream stream,
 			     bool host_scalars);
+
+/* ab_counts.c: where to count, by the path of the plan; the launcher may see it at any time. */
+void kp_ab_counts_open(const char *plan);
+/* Whether it does: then nothing need be written at the end. */
+bool kp_ab_counts_are_shared(void);
 
 /* The variant of a shape; NULL: there are too many. */
 struct kp_ab_variant *kp_ab_variant(uint64_t shape);

@@ -2,7 +2,8 @@
  * kprof ab: compile the rules, run CMD with them, and report what came of it.
  *
  * CMD runs as under «kprof record», but nothing is recorded of kernels: times are taken without
- * CUPTI. Its failure is passed through; what A/B has to say shows where it succeeded.
+ * CUPTI. Its failure is passed through, with a report of what was done before that; whether
+ * anything was wrong or nothing replaced shows in the status where it succeeded.
  */
 #include <errno.h>
 #include <limits.h>
@@ -12,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "profiler/ab_counts.h"
 #include "profiler/commands.h"
 #include "profiler/library.h"
 #include "profiler/output.h"
@@ -195,13 +197,14 @@ static bool prepare(struct ab *ab)
 	} else if (!write_file(ab->raw, "", 0)) {
 		return false;
 	}
-	return write_plan(ab);
+	return write_plan(ab) && kp_ab_counts_make(ab->plan);
 }
 
 static void clean_up(const struct ab *ab)
 {
 	if (!ab->folder[0])
 		return;
+	kp_ab_counts_remove(ab->plan);
 	unlink(ab->plan);
 	unlink(ab->trace);
 	if (!ab->settings->ab_raw)
@@ -268,18 +271,22 @@ static int report_judged(const struct ab *ab, struct kp_ab_report *view)
 	return done ? conclude(view) : KP_EXIT_FAILURE;
 }
 
-static int report(const struct ab *ab)
+/* `failed`: CMD; then there may be nothing to report. */
+static int report(const struct ab *ab, bool failed)
 {
 	struct kp_ab_report view = {.rules = ab->rules,
 				    .mode = (enum kp_ab_mode)ab->settings->ab_mode};
 	struct kp_ab_results *results;
-	enum kp_status status = kp_ab_results_read(ab->raw, &results);
+	enum kp_status status;
 	int verdict;
 
+	if (!kp_ab_counts_collect(ab->plan, (uint32_t)kp_ab_rules_count(ab->rules), ab->raw))
+		return KP_EXIT_FAILURE;
+	status = kp_ab_results_read(ab->raw, &results);
 	if (status != KP_OK)
 		return kp_fail("the results of the run: %s", kp_status_message(status));
 	view.results = results;
-	verdict = report_judged(ab, &view);
+	verdict = failed && results->processes == 0 ? 0 : report_judged(ab, &view);
 	kp_ab_results_destroy(results);
 	return verdict;
 }
@@ -298,7 +305,12 @@ static int run(struct ab *ab)
 	if (setenv("KPROF_AB", ab->plan, 1) != 0)
 		return kp_fail("out of memory");
 	status = kp_cmd_record(&settings);
-	return status ? status : report(ab);
+	if (status == 0)
+		return report(ab, false);
+	/* What was counted before CMD failed, or was killed, is told all the same. */
+	if (status < KP_EXIT_FAILURE || status > KP_EXIT_NOT_FOUND)
+		report(ab, true);
+	return status;
 }
 
 static int run_rules(const struct kp_settings *settings)

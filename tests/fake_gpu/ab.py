@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import subprocess
 
 from harness import find_child, parse_json, require, require_equal
@@ -248,6 +249,33 @@ def self_test(scenario, place, *options, controls=None):
     return result, document
 
 
+def play_killed(scenario, place):
+    """Counts of a program that is killed are all there, and its status stays what it is."""
+    environment = place.environment(scenario, traced=True)
+    environment["KPROF_CANDIDATES_LIB"] = os.path.join(place.fakes, "libfake_candidates.so")
+    path = os.path.join(place.directory, "rules.yaml")
+    report = os.path.join(place.directory, "report.json")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(rules_for(place, "twice"))
+    process = subprocess.Popen(
+        [place.kprof, "ab", "--rules", path, "--mode", "swap", "--out", report,
+         "--", os.path.join(place.fakes, "prog_ab"), "double", "1000", "wait"],
+        env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    require_equal("ready", process.stdout.readline(), b"ready\n")
+    os.kill(find_child(process.pid, "prog_ab"), signal.SIGKILL)
+    _, err = process.communicate(timeout=60)
+    require_equal("status", process.returncode, 128 + signal.SIGKILL)
+    require(b"1000 seen, 1000 eligible" in err, err)
+    with open(report, "rb") as file:
+        document = parse_json(file.read())
+    check_sums(document)
+    launches = document["rules"][0]["launches"]
+    require_equal("seen", launches["seen"], 1000)
+    require(launches["replaced"] > 900, f"{launches}")
+    result = place.run([place.kprof, "ab", "--rules", path, "--", "sh", "-c", "exit 9"], environment)
+    require(result.status == 9 and "A/B" not in result.err, result.err)
+
+
 def suggest(scenario, place, trace, *options):
     """The text of a suggested rule."""
     path = os.path.join(place.directory, "suggested.yaml")
@@ -366,6 +394,7 @@ SCENARIOS = [
     ab("silu", play_builtin("silu", "llm-decode-silu", 180)),
     ab("graph", play_graph),
     ab("off", play_off),
+    ab("killed", play_killed),
     ab("nothing", play_nothing),
     ab("rules", play_rules),
     ab("suggest", play_suggest),
