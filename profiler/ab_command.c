@@ -49,6 +49,15 @@ static const struct kp_option way_options[] = {
 		 "without, for times end to end; 2000 by default, 0 is no phases."},
 	{0},
 };
+static const struct kp_option check_options[] = {
+	{.name = "check-output", .type = KP_OPTION_TEXT, .offset = AT(ab_check),
+	 .argument = "COMMAND",
+	 .help = "Run CMD once more before, without kprof, and compare what it prints by COMMAND, "
+		 "which the shell runs with two files behind it: the output with the program's own "
+		 "kernels, and that with others. 0 says that they agree, 1 that they do not. CMD "
+		 "must not read its standard input; what it prints comes at its end."},
+	{0},
+};
 static const struct kp_option output_options[] = {
 	{.name = "out", .type = KP_OPTION_FILE, .offset = AT(ab_out), .argument = "FILE",
 	 .help = "Write the report to FILE as well: .txt, .yaml or .json."},
@@ -66,6 +75,8 @@ static const struct kp_option output_options[] = {
 
 static const struct kp_option_group rule_group = {"What is replaced", rule_options};
 static const struct kp_option_group way_group = {"How", way_options};
+static const struct kp_option_group check_group = {"Whether it is right end to end",
+						   check_options};
 static const struct kp_option_group output_group = {"Output", output_options};
 
 static const char *const description[] = {
@@ -89,6 +100,8 @@ static const struct kp_example examples[] = {
 	 "Compare results only; the program never sees a replacement."},
 	{"kprof ab --rules mine.yaml --rule my-softmax -- ./my_inference",
 	 "One rule of one's own."},
+	{"kprof ab --mode swap --check-output cmp -- ./my_inference",
+	 "Whether its output is the same to the last byte."},
 	{"kprof ab --list", "The rules that kprof has."},
 	{"kprof ab --suggest run.kprof --out mine.yaml", "Begin a rule of one's own."},
 	{"kprof ab --self-test", "Whether kprof ab can be believed on this machine."},
@@ -116,8 +129,8 @@ const struct kp_command kp_ab_command = {
 	.summary = "replace kernels in a program, and see whether that is right and pays",
 	.description = description, .examples = examples, .statuses = statuses,
 	.environment = environment, .takes_command = true, .least = 0, .most = SIZE_MAX,
-	.groups = (const struct kp_option_group *const[]){&rule_group, &way_group, &output_group,
-							  NULL},
+	.groups = (const struct kp_option_group *const[]){&rule_group, &way_group, &check_group,
+							  &output_group, NULL},
 	.run = kp_cmd_ab,
 };
 // clang-format on

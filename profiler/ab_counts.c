@@ -70,15 +70,21 @@ static struct kp_ab_counts_file *read_counts(const char *plan)
 	return NULL;
 }
 
-bool kp_ab_counts_collect(const char *plan, uint32_t rules, const char *results)
+bool kp_ab_counts_collect(const char *plan, uint32_t rules, const char *results,
+			  uint64_t *processes)
 {
 	struct kp_ab_counts_file *counts = read_counts(plan);
 	FILE *file = counts ? fopen(results, "abe") : NULL;
 	bool good = file != NULL;
 
-	for (uint32_t i = 0; good && i < KP_AB_PROCESSES_MOST; i++)
-		for (uint32_t rule = 0; counts->processes[i].pid && rule < rules; rule++)
+	*processes = 0;
+	for (uint32_t i = 0; good && i < KP_AB_PROCESSES_MOST; i++) {
+		bool taken = counts->processes[i].pid != 0;
+
+		*processes += taken;
+		for (uint32_t rule = 0; taken && rule < rules; rule++)
 			write_rule(file, &counts->processes[i], rule);
+	}
 	if (file)
 		good = fclose(file) == 0;
 	free(counts);

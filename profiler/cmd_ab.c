@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "profiler/ab_counts.h"
+#include "profiler/arms.h"
 #include "profiler/commands.h"
 #include "profiler/library.h"
 #include "profiler/output.h"
@@ -33,6 +34,8 @@ struct ab {
 	const struct kp_settings *settings;
 	struct kp_ab_rules *rules;
 	char folder[PATH_MAX];
+	struct kp_arms arms;
+	enum kp_arms_verdict output;
 	char plan[PATH_MAX + 16], raw[PATH_MAX + 16], trace[PATH_MAX + 16];
 };
 
@@ -200,10 +203,11 @@ static bool prepare(struct ab *ab)
 	return write_plan(ab) && kp_ab_counts_make(ab->plan);
 }
 
-static void clean_up(const struct ab *ab)
+static void clean_up(struct ab *ab)
 {
 	if (!ab->folder[0])
 		return;
+	kp_arms_end(&ab->arms);
 	kp_ab_counts_remove(ab->plan);
 	unlink(ab->plan);
 	unlink(ab->trace);
@@ -240,13 +244,17 @@ static int conclude(const struct kp_ab_report *view)
 		done += view->mode == KP_AB_SHADOW ? result->shadows : kp_ab_replaced(result);
 		wrong += result->wrong;
 	}
+	if (view->output == KP_ARMS_DIFFERENT)
+		kp_say("the program's output is not that of its own kernels");
 	if (wrong)
 		kp_say("results were wrong: the rule was taken back, and the program went on with "
 		       "its own kernels");
 	else if (done == 0)
 		kp_say("nothing was %s: no verdict",
 		       view->mode == KP_AB_SHADOW ? "compared" : "replaced");
-	return wrong ? KP_EXIT_WRONG : done == 0 ? KP_EXIT_NOT_REPLACED : 0;
+	if (wrong || view->output == KP_ARMS_DIFFERENT)
+		return KP_EXIT_WRONG;
+	return done == 0 ? KP_EXIT_NOT_REPLACED : 0;
 }
 
 static int report_judged(const struct ab *ab, struct kp_ab_report *view)
@@ -275,16 +283,21 @@ static int report_judged(const struct ab *ab, struct kp_ab_report *view)
 static int report(const struct ab *ab, bool failed)
 {
 	struct kp_ab_report view = {.rules = ab->rules,
-				    .mode = (enum kp_ab_mode)ab->settings->ab_mode};
+				    .mode = (enum kp_ab_mode)ab->settings->ab_mode,
+				    .output = ab->output};
 	struct kp_ab_results *results;
+	uint64_t processes;
 	enum kp_status status;
 	int verdict;
 
-	if (!kp_ab_counts_collect(ab->plan, (uint32_t)kp_ab_rules_count(ab->rules), ab->raw))
+	if (!kp_ab_counts_collect(ab->plan, (uint32_t)kp_ab_rules_count(ab->rules), ab->raw,
+				  &processes))
 		return KP_EXIT_FAILURE;
 	status = kp_ab_results_read(ab->raw, &results);
 	if (status != KP_OK)
 		return kp_fail("the results of the run: %s", kp_status_message(status));
+	if (results->processes < processes)
+		results->processes = processes; /* those that were killed before they wrote */
 	view.results = results;
 	verdict = failed && results->processes == 0 ? 0 : report_judged(ab, &view);
 	kp_ab_results_destroy(results);
@@ -294,9 +307,10 @@ static int report(const struct ab *ab, bool failed)
 static int run(struct ab *ab)
 {
 	struct kp_settings settings = *ab->settings;
+	const char *check = settings.ab_check;
 	int status;
 
-	if (!prepare(ab))
+	if (!prepare(ab) || (check && !kp_arms_begin(&ab->arms, ab->folder, settings.operands)))
 		return KP_EXIT_FAILURE;
 	settings.calls = KP_SWITCH_ON;
 	settings.delay_s = NOT_RECORDED_S;
@@ -304,7 +318,13 @@ static int run(struct ab *ab)
 	settings.output = settings.output ? settings.output : ab->trace;
 	if (setenv("KPROF_AB", ab->plan, 1) != 0)
 		return kp_fail("out of memory");
+	if (check && !kp_arms_redirect(&ab->arms))
+		return KP_EXIT_FAILURE;
 	status = kp_cmd_record(&settings);
+	if (check && !kp_arms_release(&ab->arms))
+		return KP_EXIT_FAILURE;
+	if (check && status == 0 && !kp_arms_compare(&ab->arms, check, &ab->output))
+		return KP_EXIT_FAILURE;
 	if (status == 0)
 		return report(ab, false);
 	/* What was counted before CMD failed, or was killed, is told all the same. */
@@ -323,6 +343,7 @@ static int run_rules(const struct kp_settings *settings)
 		return kp_fail("out of memory");
 	}
 	ab->settings = settings;
+	ab->arms.standard = -1;
 	if (read_rules(settings, ab->rules)) {
 		if (settings->ab_list)
 			status = list_rules(ab->rules);

@@ -128,6 +128,7 @@ enum kp_status kp_ab_print_document(FILE *file, const struct kp_ab_report *view,
 		emit_rule(emit, view, i);
 	kp_emit_list_end(emit);
 	emit_end(emit, view);
+	kp_emit_string(emit, "output", kp_arms_verdict_key(view->output));
 	kp_emit_map_end(emit);
 	return kp_emit_finish(emit);
 }

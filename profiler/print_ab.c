@@ -140,4 +140,7 @@ void kp_ab_print_text(FILE *file, const struct kp_ab_report *view)
 	if (idle)
 		fprintf(file, "%zu rule%s met no launch\n", idle, idle == 1 ? "" : "s");
 	print_end(file, view->judged);
+	if (view->output != KP_ARMS_UNKNOWN)
+		fprintf(file, "output: %s with that of the originals\n",
+			kp_arms_verdict_key(view->output));
 }

@@ -71,11 +71,12 @@ struct kp_settings {
 	bool man, bash_completion;
 	struct kp_plan_settings plan;
 	struct kp_tui_options tui;
-	struct kp_words ab_files, ab_rules;  /* of rules, and their names */
-	int ab_mode;                         /* enum kp_ab_mode */
-	const char *ab_out, *ab_raw;         /* the report, and the lines it is made of */
-	uint64_t ab_again, ab_phase;         /* launches */
-	const char *ab_suggest, *ab_hotspot; /* a trace, and a pattern of names; NULL: not asked */
+	struct kp_words ab_files, ab_rules; /* of rules, and their names */
+	int ab_mode;                        /* enum kp_ab_mode */
+	const char *ab_out, *ab_raw;        /* the report, and the lines it is made of */
+	uint64_t ab_again, ab_phase;        /* launches */
+	const char *ab_check,               /* of outputs; NULL: none */
+		*ab_suggest, *ab_hotspot;   /* a trace, and a pattern of names; NULL: not asked */
 	bool ab_list, ab_self_test;
 	uint64_t ab_rounds; /* of the self-test */
 	struct kp_top_options live;

@@ -276,6 +276,26 @@ def play_killed(scenario, place):
     require(result.status == 9 and "A/B" not in result.err, result.err)
 
 
+def play_output(scenario, place):
+    """What CMD prints in both arms is compared by a command, and comes out all the same."""
+    command = ("--mode", "swap", "--check-output", "echo compared; cmp")
+    outcome = run_ab(scenario, place, ["double", "200"], command, rules_for(place, "twice"))
+    require_equal("output", outcome.document["output"], "agrees")
+    require("compared\n" in outcome.result.err, outcome.result.err)
+    require(outcome.rule("double")["launches"]["replaced"] > 150, f"{outcome.rule('double')}")
+    command = ("--mode", "swap", "--check-output", "! cmp -s")
+    outcome = run_ab(scenario, place, ["double", "200"], command, rules_for(place, "twice"),
+                     status=123)
+    require_equal("output", outcome.document["output"], "differs")
+    environment = place.environment(scenario, traced=False)
+    environment["KPROF_CANDIDATES_LIB"] = os.path.join(place.fakes, "libfake_candidates.so")
+    for status, words, says in ((125, ("exit 3;", "--", "true"), "status 3"),
+                                (125, ("cmp", "--", "false"), "without kprof"),
+                                (125, ("cmp", "--", "no_such_program"), "cannot run")):
+        result = place.run([place.kprof, "ab", "--check-output", *words], environment)
+        require(result.status == status and says in result.err, f"{result.status} {result.err}")
+
+
 def suggest(scenario, place, trace, *options):
     """The text of a suggested rule."""
     path = os.path.join(place.directory, "suggested.yaml")
@@ -395,6 +415,7 @@ SCENARIOS = [
     ab("graph", play_graph),
     ab("off", play_off),
     ab("killed", play_killed),
+    ab("output", play_output),
     ab("nothing", play_nothing),
     ab("rules", play_rules),
     ab("suggest", play_suggest),
