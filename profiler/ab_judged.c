@@ -20,6 +20,7 @@ static enum kp_status judge_rule(const struct kp_ab_rule_result *rule,
 		return status;
 	status = kp_ab_estimate_groups(pairs, count, SEED, &out->estimate);
 	how.wrong = rule->wrong > 0;
+	how.host_bound = rule->times.host_bound > rule->times.count;
 	out->verdict = kp_ab_verdict(&out->estimate, &how);
 	free(pairs);
 	return status;
@@ -77,6 +78,12 @@ static enum kp_status judge_end(const struct kp_ab_results *results, struct kp_a
 	return status;
 }
 
+/* Samples, with those that were left out. */
+static double taken(const struct kp_ab_times *times)
+{
+	return (double)times->count + (double)times->host_bound;
+}
+
 /*
  * Amdahl: of a phase, each rule has as many launches as its part of the samples says, each as long
  * as the median. Rules whose change is not known are taken to change nothing.
@@ -88,10 +95,10 @@ static void predict(const struct kp_ab_results *results, uint32_t phase, struct 
 	double samples = 0;
 
 	for (size_t i = 0; i < KP_AB_RULES_MOST; i++)
-		samples += (double)results->rules[i].times.count;
+		samples += taken(&results->rules[i].times);
 	for (size_t i = 0; i < KP_AB_RULES_MOST; i++) {
 		const struct kp_ab_estimate *rule = &out->rules[i].estimate;
-		double launches = phase * (double)results->rules[i].times.count / samples;
+		double launches = phase * taken(&results->rules[i].times) / samples;
 
 		if (!rule->known)
 			continue;

@@ -164,6 +164,10 @@ static bool add_sample(struct kp_ab_results *results, const cJSON *map)
 	    !kp_vector_grow((void **)&rule->times.times, rule->times.count, &rule->times.capacity,
 			    sizeof(time)))
 		return false;
+	if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(map, "host_bound"))) {
+		rule->times.host_bound++;
+		return true;
+	}
 	rule->times.times[rule->times.count++] = time;
 	rule->times.by[time.candidate]++;
 	return true;

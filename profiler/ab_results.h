@@ -32,6 +32,7 @@ struct kp_ab_accuracy {
 struct kp_ab_times {
 	struct kp_ab_time *times;
 	size_t count, capacity, by[2]; /* originals, candidates */
+	uint64_t host_bound; /* left out: the GPU may have waited for the host between its events */
 };
 
 struct kp_ab_rule_result {

@@ -106,6 +106,7 @@ static void emit_rule(struct kp_emit *emit, const struct kp_ab_report *view, siz
 	kp_emit_list_end(emit);
 	kp_emit_count(emit, "samples_original", result->times.by[0]);
 	kp_emit_count(emit, "samples_candidate", result->times.by[1]);
+	kp_emit_count(emit, "samples_host_bound", result->times.host_bound);
 	kp_emit_number(emit, "original_median_us", judged->estimate.median_us[0], 3);
 	kp_emit_number(emit, "candidate_median_us", judged->estimate.median_us[1], 3);
 	emit_judged(emit, judged);

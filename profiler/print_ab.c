@@ -83,6 +83,11 @@ static void print_verdict(FILE *file, const struct kp_ab_report *view, size_t ru
 		fprintf(file, "  time       %.2f µs, replaced %.2f µs (medians of %zu and %zu)\n",
 			judged->estimate.median_us[0], judged->estimate.median_us[1],
 			result->times.by[0], result->times.by[1]);
+	if (result->times.host_bound)
+		fprintf(file,
+			"  left out   %" PRIu64
+			" times: the GPU had nothing to do, and waited for the host\n",
+			result->times.host_bound);
 	print_change(file, &judged->estimate);
 	print_conclusion(file, judged);
 	if (result->wrong)

@@ -139,11 +139,13 @@ def play_measure(scenario, place):
     outcome = run_ab(scenario, place, ["softmax", "2000"],
                      ("--rule", "torch-softmax-bf16", "--phase", "100", "--raw", raw), same=False)
     rule = outcome.rule("torch-softmax-bf16")
-    require(rule["samples_original"] > 50 and rule["samples_candidate"] > 50, f"{rule}")
+    # In phases of replacements, which are short, the host is slower than the GPU.
+    require(rule["samples_original"] > 30 and rule["samples_candidate"] > 30, f"{rule}")
+    require(rule["samples_host_bound"] > 30, f"{rule}")
     require_equal("verdict", rule["verdict"], "faster")
-    require_equal("median", rule["original_median_us"], 40)
+    require_equal("median", rule["original_median_us"], 400)
     require(rule["change_low_pct"] <= rule["change_pct"] <= rule["change_high_pct"] < 0, f"{rule}")
-    require(rule["pairs"] > 50 and rule["doubt"] == "none", f"{rule}")
+    require(rule["pairs"] > 15 and rule["doubt"] == "none", f"{rule}")
     end = outcome.document["end_to_end"]
     require(end["phases"] >= 15 and end["pairs"] >= 3, f"{end}")
     with open(raw, encoding="utf-8") as file:
@@ -154,6 +156,15 @@ def play_measure(scenario, place):
             (sample["number"], sample["candidate"]))
     pairs = {tuple(arm for _, arm in sorted(pair)) for pair in arms.values() if len(pair) == 2}
     require({(True, False), (False, True)} == pairs, f"pairs are {pairs}")
+
+
+def play_host_bound(scenario, place):
+    """Where the GPU waits for the host, no time is one of the kernel's."""
+    outcome = run_ab(scenario, place, ["silu", "400"], ("--phase", "0"), same=False)
+    rule = outcome.rule("llm-decode-silu")
+    require(rule["samples_host_bound"] > 30 and rule["samples_original"] < 5, f"{rule}")
+    require_equal("doubt", (rule["verdict"], rule["doubt"]), ("inconclusive", "host_bound"))
+    require("waited for the host" in outcome.result.err, outcome.result.err)
 
 
 def play_wrong(entry, fault, work="double", least=250):
@@ -408,7 +419,9 @@ def ab(name, play):
 SCENARIOS = [
     ab("shadow", play_shadow),
     ab("swap", play_swap),
-    ab("measure", play_measure),
+    # What it launches is bounded, so that times are known before they are too many.
+    Scenario("ab_measure", program="prog_ab", play=play_measure, faults="wall,queue=5000"),
+    Scenario("ab_host_bound", program="prog_ab", play=play_host_bound, faults="wall"),
     ab("gemm", play_builtin("gemm", "linear-skinny", 180)),
     ab("softmax", play_builtin("softmax", "torch-softmax-bf16", 180)),
     ab("silu", play_builtin("silu", "llm-decode-silu", 180)),
@@ -419,7 +432,7 @@ SCENARIOS = [
     ab("nothing", play_nothing),
     ab("rules", play_rules),
     ab("suggest", play_suggest),
-    ab("self_test", play_controls),
+    Scenario("ab_self_test", program="prog_ab", play=play_controls, faults="wall"),
     ab("self_test_seeds", play_seeds),
     ab("self_test_failed", play_failed),
     ab("zeros", play_wrong("zeros", "mismatch")),
