@@ -75,6 +75,7 @@ static enum kp_ab_reason add_captured(struct kp_ab_context *context, struct kp_a
 	struct kp_ab_graph_into *into = kp_ab_graph_into;
 	enum kp_ab_reason reason;
 	CUgraph made = NULL;
+	size_t count = 0;
 
 	if ((!context->captures &&
 	     driver->stream(&context->captures, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS) ||
@@ -86,8 +87,11 @@ static enum kp_ab_reason add_captured(struct kp_ab_context *context, struct kp_a
 	atomic_fetch_sub(&kp_hooks_captures, 1);
 	if (driver->end(context->captures, &made) != CUDA_SUCCESS || !made)
 		return KP_AB_REASON_FAILED;
-	if (reason == KP_AB_REASON_COUNT && driver->add_child(&into->last, into->graph, into->after,
-							      into->count, made) != CUDA_SUCCESS)
+	/* What has run at once is in no graph. */
+	if (reason == KP_AB_REASON_COUNT &&
+	    (driver->nodes(made, NULL, &count) != CUDA_SUCCESS || count == 0 ||
+	     driver->add_child(&into->last, into->graph, into->after, into->count, made) !=
+		     CUDA_SUCCESS))
 		reason = KP_AB_REASON_FAILED;
 	driver->destroy(made);
 	return reason;

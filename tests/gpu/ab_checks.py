@@ -81,6 +81,30 @@ def torch(checks, options):
     return check
 
 
+SEVEN_B = ("--layers", "32", "--width", "4096", "--heads", "32", "--ffn", "11008", "--batch", "1")
+
+
+def replays(argv_of, phase):
+    """A graph's launches by turns: replaced and not, timed as wholes, and end to end."""
+    def check(bench):
+        _, document = ab(bench, ["--phase", phase], argv_of(bench), 0)
+        check_sums(document)
+        rule, end = rule_of(document, "linear-skinny"), document["end_to_end"]
+        graphs, launches = rule["graphs"], rule["launches"]
+        require(launches["replaced_captured"] >= 16 * graphs["replaced_each"] > 0, words_of(rule))
+        for timed in (graphs, end):
+            require(timed["verdict"] in ("faster", "slower", "no difference"),
+                    f"{timed['verdict']}: {timed['doubt']}")
+        return (f"{graphs['replaced_each']:.0f} in each graph: {graphs['original_median_us']} to "
+                f"{graphs['candidate_median_us']} us, {graphs['change_pct']} % "
+                f"({graphs['change_low_pct']} to {graphs['change_high_pct']}) by {graphs['pairs']} "
+                f"pairs, {graphs['verdict']}; end to end {end['change_pct']} % "
+                f"({end['change_low_pct']} to {end['change_high_pct']}) by {end['pairs']} pairs, "
+                f"{end['verdict']}, {end['speedup']} times as fast; predicted "
+                f"{end['predicted_pct']} %: {end['agreement']}")
+    return check
+
+
 def rows(checks):
     """`checks`: the module checks, whose parts these share."""
     samples = [
@@ -100,5 +124,11 @@ def rows(checks):
               "in shadow the tokens of PyTorch are the same"),
         Check("ab-torch-eager", 400, torch(checks, ()), "PyTorch, eager: replaced and timed"),
         Check("ab-torch-graph", 400, torch(checks, ("--graph",)),
-              "PyTorch, in a graph: captured replaced"),
+              "PyTorch, in a graph: launches of the graph with linears replaced"),
+        Check("ab-replays-llm_decode", 240, replays(lambda bench: [
+            checks.sample(bench, "llm_decode"), "--graph", "--steps", "4000", "--batch", "1"],
+              "2000"), "llm_decode in a graph: timed in both forms, by turns"),
+        Check("ab-replays-torch", 400, replays(lambda bench: [
+            *checks.TORCH, "--graph", *SEVEN_B, "--steps", "128", "--rounds", "12"], "4000"),
+              "decoding of 7B by PyTorch in a graph: timed in both forms, by turns"),
     ]

@@ -94,6 +94,11 @@ KP_FAKE_EXPORT CUresult cuEventElapsedTime(float *ms, CUevent begin, CUevent end
 	return CUDA_SUCCESS;
 }
 
+KP_FAKE_EXPORT CUresult cuEventElapsedTime_v2(float *ms, CUevent begin, CUevent end)
+{
+	return cuEventElapsedTime(ms, begin, end);
+}
+
 KP_FAKE_EXPORT CUresult cuEventDestroy_v2(CUevent event)
 {
 	CUresult result = kp_fake_ready();

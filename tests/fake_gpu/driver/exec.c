@@ -38,6 +38,7 @@ static CUresult instantiate(CUgraphExec *out, CUgraph graph)
 	data.graph = graph;
 	data.graphExec = exec;
 	kp_fake_announce_resource(CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED, context, NULL, &data);
+	kp_fake_count(KP_FAKE_execs_made, 1);
 	*out = exec;
 	return CUDA_SUCCESS;
 }
@@ -85,13 +86,16 @@ KP_FAKE_EXPORT CUresult cuGraphInstantiateWithParams_ptsz(CUgraphExec *out, CUgr
 }
 
 /* Gives every node of a launch its times. With the lock. */
-static void schedule(struct CUgraph_st *graph, struct CUstream_st *stream, struct kp_fake_op *ops,
-		     uint32_t correlation)
+static void schedule(struct CUgraphExec_st *exec, struct CUstream_st *stream,
+		     struct kp_fake_op *ops, uint32_t correlation)
 {
+	struct CUgraph_st *graph = exec->graph;
 	uint64_t begin_ns = kp_fake_stream_start(stream);
 	struct CUgraphNode_st *node;
 	size_t count = 0;
 
+	if (exec->end_ns > begin_ns)
+		begin_ns = exec->end_ns;
 	for (node = graph->first; node; node = node->next) {
 		uint64_t start_ns = begin_ns;
 		struct kp_fake_op *op = &ops[count++];
@@ -105,6 +109,8 @@ static void schedule(struct CUgraph_st *graph, struct CUstream_st *stream, struc
 		op->graph_node = node->id;
 		kp_fake_place(stream, start_ns, node->duration_ns, op);
 		node->end_ns = op->end_ns;
+		if (op->end_ns > exec->end_ns)
+			exec->end_ns = op->end_ns;
 	}
 }
 
@@ -150,7 +156,7 @@ static CUresult launch(CUgraphExec exec, CUstream handle, bool per_thread, uint3
 		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 	ops = kp_fake_alloc(exec->graph->node_count * sizeof(*ops));
 	kp_fake_lock();
-	schedule(exec->graph, stream, ops, correlation);
+	schedule(exec, stream, ops, correlation);
 	kp_fake_unlock();
 	kp_fake_count(KP_FAKE_graph_launches, 1);
 	for (struct CUgraphNode_st *node = exec->graph->first; node; node = node->next)
@@ -200,5 +206,6 @@ KP_FAKE_EXPORT CUresult cuGraphExecDestroy(CUgraphExec exec)
 	if (!kp_fake_is(exec, KP_FAKE_EXEC))
 		return CUDA_ERROR_INVALID_VALUE;
 	exec->tag = KP_FAKE_DEAD;
+	kp_fake_count(KP_FAKE_execs_ended, 1);
 	return CUDA_SUCCESS;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/fake_gpu/common/ledger.h"
 #include "tests/fake_gpu/driver/call.h"
 #include "tests/fake_gpu/driver/function.h"
 
@@ -102,6 +103,7 @@ KP_FAKE_EXPORT CUresult cuGraphCreate(CUgraph *out, unsigned int flags)
 	kp_fake_lock();
 	*out = kp_fake_graph_create();
 	kp_fake_unlock();
+	kp_fake_count(KP_FAKE_graphs_made, 1);
 	data.graph = *out;
 	kp_fake_announce_resource(CUPTI_CBID_RESOURCE_GRAPH_CREATED, kp_fake_current(), NULL,
 				  &data);
@@ -236,5 +238,6 @@ KP_FAKE_EXPORT CUresult cuGraphDestroy(CUgraph graph)
 	if (!kp_fake_is(graph, KP_FAKE_GRAPH))
 		return CUDA_ERROR_INVALID_VALUE;
 	graph->tag = KP_FAKE_DEAD;
+	kp_fake_count(KP_FAKE_graphs_ended, 1);
 	return CUDA_SUCCESS;
 }

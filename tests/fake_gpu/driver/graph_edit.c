@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "tests/fake_gpu/common/ledger.h"
 #include "tests/fake_gpu/driver/call.h"
 #include "tests/fake_gpu/driver/function.h"
 
@@ -29,6 +30,7 @@ KP_FAKE_EXPORT CUresult cuGraphClone(CUgraph *out, CUgraph graph)
 	kp_fake_lock();
 	*out = kp_fake_graph_copy(graph, false);
 	kp_fake_unlock();
+	kp_fake_count(KP_FAKE_graphs_made, 1);
 	return CUDA_SUCCESS;
 }
 

@@ -130,6 +130,7 @@ static const struct entry entries[] = {
 	ONE(cuEventQuery, 2000, cuEventQuery),
 	ONE(cuEventSynchronize, 2000, cuEventSynchronize),
 	ONE(cuEventElapsedTime, 2000, cuEventElapsedTime),
+	ONE(cuEventElapsedTime, 12080, cuEventElapsedTime_v2),
 	ONE(cuEventDestroy, 4000, cuEventDestroy_v2),
 	ONE(cuMemAlloc, 3020, cuMemAlloc_v2),
 	ONE(cuMemFree, 3020, cuMemFree_v2),

@@ -108,6 +108,7 @@ struct CUgraphExec_st {
 	uint32_t id;
 	struct CUgraph_st *graph; /* its own copy, child graphs unfolded */
 	struct CUctx_st *context;
+	uint64_t end_ns; /* of its last launch, behind which the next begins, on whatever stream */
 };
 
 struct CUevent_st {
