@@ -157,6 +157,19 @@ void kp_ab_modules_changed(void)
 		kp_ab_match_anew();
 }
 
+/* Only at the end: who else ends a context does not wait for the worker. */
+static void harvest(void)
+{
+	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+
+	if (kp_ab.driver.exchange_capture_mode(&mode) != CUDA_SUCCESS)
+		return;
+	for (size_t i = 0; i < KP_AB_CONTEXTS_MOST; i++)
+		if (kp_ab_context_at(i))
+			kp_ab_times_harvest(kp_ab_context_at(i));
+	kp_ab.driver.exchange_capture_mode(&mode);
+}
+
 void kp_ab_work(bool ends)
 {
 	const struct timespec pause = {.tv_nsec = 1000000};
@@ -170,8 +183,10 @@ void kp_ab_work(bool ends)
 	if (!locked)
 		return;
 	kp_ab_judge();
-	if (ends)
+	if (ends) {
+		harvest();
 		kp_ab_write_counts();
+	}
 	kp_ab_write_flush();
 	pthread_mutex_unlock(&kp_ab.rare);
 }
@@ -256,7 +271,7 @@ static struct kp_ab_sample *sample(const struct kp_ab_choice *choice)
 
 	if (pthread_mutex_trylock(&kp_ab.rare) == 0) {
 		relax(&mode);
-		begun = kp_ab_turns_begin(own->context, &what, own->job.stream);
+		begun = kp_ab_times_begin(own->context, &what, own->job.stream);
 		restore(&mode);
 		pthread_mutex_unlock(&kp_ab.rare);
 	}
@@ -271,7 +286,7 @@ static bool replace(const struct kp_ab_choice *choice)
 		kp_ab_candidate_run(own->context, &own->job, own->job.values, false);
 
 	if (begun)
-		kp_ab_turns_end(begun, own->job.stream);
+		kp_ab_times_end(begun, own->job.stream);
 	if (reason != KP_AB_REASON_COUNT) {
 		excuse(own->job.number, reason);
 		return false;
@@ -291,7 +306,7 @@ static bool take_turn(void)
 	if (!own->context || !kp_ab_candidate_is_loaded(own->context, &own->job))
 		choice.reason = KP_AB_REASON_NOT_LOADED;
 	else if (variant)
-		choice = kp_ab_turns_choose(variant, &own->job);
+		choice = kp_ab_turns_choose(variant, own->context, &own->job);
 	if (choice.turn == KP_AB_TURN_CANDIDATE)
 		return replace(&choice);
 	if (choice.turn == KP_AB_TURN_SHADOW)
@@ -482,7 +497,7 @@ bool kp_ab_original_ran(bool succeeded)
 		lose_capture();
 	own->marked = false;
 	if (own->sample)
-		kp_ab_turns_end(own->sample, own->job.stream);
+		kp_ab_times_end(own->sample, own->job.stream);
 	own->sample = NULL;
 	if (own->slot)
 		again = kp_ab_shadow_end(own->context, own->slot, succeeded);

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "inject/ab.h"
 #include "inject/ab_graph.h"
+#include "inject/ab_state.h"
 
 #define MODULE_BYTES_MOST ((size_t)256 << 20)
 #define LINE_BYTES 256U
@@ -264,7 +264,15 @@ struct kp_ab_context *kp_ab_context_at(size_t i)
 
 void kp_ab_context_gone(CUcontext handle)
 {
+	bool locked = kp_ab_is_on() && pthread_mutex_trylock(&kp_ab.rare) == 0;
+
 	kp_ab_graphs_context_gone(handle);
+	for (size_t i = 0; locked && i < KP_AB_CONTEXTS_MOST; i++)
+		if (atomic_load(&contexts[i].state) == READY &&
+		    (!handle || atomic_load(&contexts[i].handle) == handle))
+			kp_ab_times_harvest(&contexts[i]);
+	if (locked)
+		pthread_mutex_unlock(&kp_ab.rare);
 	for (size_t i = 0; i < KP_AB_CONTEXTS_MOST; i++)
 		if (atomic_load(&contexts[i].state) != EMPTY &&
 		    (!handle || atomic_load(&contexts[i].handle) == handle))

@@ -14,7 +14,8 @@
 
 #define KP_AB_CONTEXTS_MOST 16
 #define KP_AB_SLOTS 4
-#define KP_AB_SAMPLES 64
+#define KP_AB_SAMPLES 1024
+#define KP_AB_BOUNDARIES 256
 #define KP_AB_WORKSPACES 32
 /* All that is taken in one context. */
 #define KP_AB_MEMORY_MOST ((size_t)1 << 30)
@@ -49,13 +50,23 @@ struct kp_ab_slot {
 	uint64_t scratch[KP_AB_TENSORS_MOST], again[KP_AB_TENSORS_MOST];
 };
 
-/* One launch that is timed, or one of a whole graph. */
+/* One launch that is timed, or one of a whole graph; ab_times.c has the states. */
 struct kp_ab_sample {
-	bool busy, candidate, replay;
+	_Atomic uint32_t state;
+	bool candidate, replay;
 	uint32_t rule, number; /* 2 k and 2 k + 1 of a shape are a pair */
 	uint64_t shape;
 	uint32_t replaced, launches; /* of a graph: this rule's that are replaced, all eligible */
 	CUevent begin, end;
+};
+
+/* Where a phase, or a pause between phases, begins. */
+struct kp_ab_boundary {
+	uint64_t sequence; /* of both */
+	uint64_t number;   /* of phases */
+	uint64_t eligible; /* launches before it */
+	bool is_phase, candidate;
+	CUevent event;
 };
 
 /* Memory that a graph which is gone has left, for others behind its last launch. */
@@ -83,7 +94,10 @@ struct kp_ab_context {
 	struct kp_ab_spare spares[KP_AB_SPARES];
 	uint32_t spare_count;
 	CUstream captures; /* of kprof's own, for candidates that are captured */
-	struct kp_ab_sample samples[KP_AB_SAMPLES];
+	struct kp_ab_sample samples[KP_AB_SAMPLES]; /* rings, with the mutex */
+	uint32_t sample_first, sample_count;
+	struct kp_ab_boundary boundaries[KP_AB_BOUNDARIES];
+	uint32_t boundary_first, boundary_count;
 };
 
 /* That of the current context, made if need be; NULL: there is none, or it cannot be had. */

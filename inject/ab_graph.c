@@ -318,7 +318,8 @@ static void wait_for_last(struct kp_ab_graph *graph, CUstream stream)
 		kp_ab_graph_driver()->wait(stream, graph->order, 0);
 }
 
-static struct kp_ab_sample *begin_sample(const struct kp_ab_replay *replay,
+static struct kp_ab_sample *begin_sample(struct kp_ab_context *context,
+					 const struct kp_ab_replay *replay,
 					 const struct kp_ab_choice *choice, uint32_t rule)
 {
 	const struct kp_ab_graph *graph = replay->graph;
@@ -333,7 +334,7 @@ static struct kp_ab_sample *begin_sample(const struct kp_ab_replay *replay,
 		.launches = (uint32_t)graph->count,
 	};
 
-	return kp_ab_turns_begin(kp_ab_context_find(graph->context), &sample, replay->stream);
+	return kp_ab_times_begin(context, &sample, replay->stream);
 }
 
 /* The rule whose form takes part in a pair of samples, and that form. */
@@ -351,8 +352,10 @@ static const struct kp_ab_graph_form *form_of_pair(const struct kp_ab_graph *gra
 /* In measure mode; `locked`: with the mutex. */
 static void take_turn(struct kp_ab_graph *graph, struct kp_ab_replay *replay, bool locked)
 {
+	struct kp_ab_context *context = kp_ab_context_find(graph->context);
 	struct kp_ab_choice choice =
-		kp_ab_turns_replay(graph->number, (uint32_t)graph->count, &graph->samples, locked);
+		kp_ab_turns_replay(context, replay->stream, graph->number, (uint32_t)graph->count,
+				   &graph->samples, locked);
 	const struct kp_ab_graph_form *form = &graph->forms[0];
 	uint32_t rule;
 
@@ -362,8 +365,8 @@ static void take_turn(struct kp_ab_graph *graph, struct kp_ab_replay *replay, bo
 		replay->form = form;
 	replay->reason = choice.reason;
 	/* Of several rules together no effect is any one's. */
-	if (choice.sample && locked && (form->rules & (form->rules - 1)) == 0)
-		replay->sample = begin_sample(replay, &choice, rule);
+	if (choice.sample && context && locked && (form->rules & (form->rules - 1)) == 0)
+		replay->sample = begin_sample(context, replay, &choice, rule);
 }
 
 static void choose(struct kp_ab_graph *graph, struct kp_ab_replay *replay)
@@ -452,7 +455,7 @@ void kp_ab_graph_launched(struct kp_ab_replay *replay, bool succeeded)
 		return;
 	inside = enter();
 	if (replay->sample)
-		kp_ab_turns_end(replay->sample, replay->stream);
+		kp_ab_times_end(replay->sample, replay->stream);
 	if (succeeded && replay->graph->order)
 		replay->graph->ordered =
 			kp_ab.driver.record(replay->graph->order, replay->stream) == CUDA_SUCCESS;

@@ -85,18 +85,28 @@ struct kp_ab_choice {
 	uint32_t number; /* of the sample, among those of its variant */
 };
 /* Whose turn it is, of a variant and a job that are eligible. */
-struct kp_ab_choice kp_ab_turns_choose(struct kp_ab_variant *variant, const struct kp_ab_job *job);
+struct kp_ab_choice kp_ab_turns_choose(struct kp_ab_variant *variant, struct kp_ab_context *context,
+				       const struct kp_ab_job *job);
 /*
  * The same of a launch of a graph with so many eligible ones in it. Choices by which it is timed
  * have numbers of `samples`, its own. `locked`: with the mutex.
  */
-struct kp_ab_choice kp_ab_turns_replay(uint64_t shape, uint32_t launches, _Atomic uint32_t *samples,
+struct kp_ab_choice kp_ab_turns_replay(struct kp_ab_context *context, CUstream stream,
+				       uint64_t shape, uint32_t launches, _Atomic uint32_t *samples,
 				       bool locked);
-/* Times what runs between the two, with the mutex: what it is, but busy and the events. NULL: there
- * is no room. */
-struct kp_ab_sample *kp_ab_turns_begin(struct kp_ab_context *context,
+
+/*
+ * ab_times.c, with the mutex but for the end, in relaxed mode. Times what runs between the two;
+ * `what` but for its state and events. NULL: there is no room.
+ */
+struct kp_ab_sample *kp_ab_times_begin(struct kp_ab_context *context,
 				       const struct kp_ab_sample *what, CUstream stream);
-void kp_ab_turns_end(struct kp_ab_sample *sample, CUstream stream);
+void kp_ab_times_end(struct kp_ab_sample *sample, CUstream stream);
+/* What is launched next begins a stretch; `what` but for its event. */
+void kp_ab_times_boundary(struct kp_ab_context *context, const struct kp_ab_boundary *what,
+			  CUstream stream);
+/* Writes what the GPU has come by. */
+void kp_ab_times_harvest(struct kp_ab_context *context);
 
 /*
  * ab_write.c: lines of results, which any thread adds with the mutex, to memory; the worker puts

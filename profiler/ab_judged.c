@@ -24,26 +24,9 @@ static enum kp_status judge_times(const struct kp_ab_times *times, bool wrong,
 	return status;
 }
 
-/* What comes behind a phase in the same process; NULL: the phase did not end. */
-static const struct kp_ab_phase *next_phase(const struct kp_ab_results *results, size_t i)
-{
-	const struct kp_ab_phase *phase = &results->phases[i];
-
-	for (size_t k = i + 1; k < results->phase_count; k++)
-		if (results->phases[k].pid == phase->pid)
-			return (results->phases[k].pause ||
-				results->phases[k].number == phase->number + 1) &&
-					       results->phases[k].begin_ns > phase->begin_ns &&
-					       results->phases[k].eligible > phase->eligible
-				       ? &results->phases[k]
-				       : NULL;
-	return NULL;
-}
-
 /*
- * All whole phases but the first pair of each process: that holds what was verified first. A phase
- * ends with a launch, which may be a graph with many: its time is that of as many as it should
- * have.
+ * All phases but the first pair of each process: that holds what was verified first. A phase ends
+ * with a launch, which may be a graph with many: its time is that of as many as it should have.
  */
 static size_t time_phases(const struct kp_ab_results *results, uint32_t length,
 			  struct kp_ab_time *times)
@@ -51,15 +34,12 @@ static size_t time_phases(const struct kp_ab_results *results, uint32_t length,
 	size_t count = 0;
 
 	for (size_t i = 0; i < results->phase_count; i++) {
-		const struct kp_ab_phase *phase = &results->phases[i], *next;
+		const struct kp_ab_phase *phase = &results->phases[i];
 
-		next = phase->pause || phase->number < 2 ? NULL : next_phase(results, i);
-		if (next)
+		if (phase->number >= 2)
 			times[count++] = (struct kp_ab_time){
 				phase->pid, phase->number,
-				(double)(next->begin_ns - phase->begin_ns) / 1e3 * length /
-					(double)(next->eligible - phase->eligible),
-				phase->candidate};
+				phase->us * length / (double)phase->eligible, phase->candidate};
 	}
 	return count;
 }
@@ -145,8 +125,6 @@ enum kp_status kp_ab_judge_results(const struct kp_ab_results *results, uint32_t
 		if (status == KP_OK)
 			status = judge_times(&rule->replays, rule->wrong > 0, &out->replays[i]);
 	}
-	for (size_t i = 0; i < results->phase_count; i++)
-		out->phase_count += !results->phases[i].pause;
 	if (status == KP_OK)
 		status = judge_end(results, phase, &out->end);
 	if (status == KP_OK)

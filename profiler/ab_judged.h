@@ -15,7 +15,6 @@ struct kp_ab_judged {
 	struct kp_ab_judged_time replays[KP_AB_RULES_MOST]; /* of whole graphs */
 	/* Phases; times are of as many eligible launches as a phase is to have. */
 	struct kp_ab_judged_time end;
-	size_t phase_count;
 	bool predicted_known; /* both what rules should bring and what they brought */
 	struct kp_ab_change predicted;
 	enum kp_ab_agreement agreement;

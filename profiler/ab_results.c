@@ -188,40 +188,23 @@ static bool add_replay(struct kp_ab_results *results, const cJSON *map)
 	return true;
 }
 
-static bool keep_phase(struct kp_ab_results *results, const struct kp_ab_phase *phase, bool good)
-{
-	if (!good || !kp_vector_grow((void **)&results->phases, results->phase_count,
-				     &results->phase_capacity, sizeof(*phase)))
-		return false;
-	results->phases[results->phase_count++] = *phase;
-	return true;
-}
-
 static bool add_phase(struct kp_ab_results *results, const cJSON *map)
 {
 	bool good = true;
 	struct kp_ab_phase phase = {
 		.pid = whole(map, "pid", &good),
 		.number = whole(map, "number", &good),
-		.begin_ns = whole(map, "begin_ns", &good),
 		.eligible = whole(map, "eligible", &good),
+		.us = real_of(map, "us"),
 		.candidate = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(map, "candidate")),
 	};
 
-	return keep_phase(results, &phase, good);
-}
-
-static bool add_pause(struct kp_ab_results *results, const cJSON *map)
-{
-	bool good = true;
-	struct kp_ab_phase phase = {
-		.pid = whole(map, "pid", &good),
-		.begin_ns = whole(map, "begin_ns", &good),
-		.eligible = whole(map, "eligible", &good),
-		.pause = true,
-	};
-
-	return keep_phase(results, &phase, good);
+	if (!good || phase.eligible == 0 || !(phase.us >= 0) ||
+	    !kp_vector_grow((void **)&results->phases, results->phase_count,
+			    &results->phase_capacity, sizeof(phase)))
+		return false;
+	results->phases[results->phase_count++] = phase;
+	return true;
 }
 
 static bool add_process(struct kp_ab_results *results, const cJSON *map)
@@ -239,7 +222,6 @@ static const struct {
 } kinds[] = {
 	{"ab", add_process},    {"counts", add_counts}, {"shadow", add_shadow},
 	{"sample", add_sample}, {"phase", add_phase},   {"replay", add_replay},
-	{"pause", add_pause},
 };
 
 static void add_line(struct kp_ab_results *results, const char *line)

@@ -46,11 +46,11 @@ struct kp_ab_rule_result {
 	uint64_t replays_replaced, replays_launches; /* sums over samples */
 };
 
-/* The time between two beginnings of phases, and how many eligible launches there were before. */
+/* A phase that has ended, and how many eligible launches it had. */
 struct kp_ab_phase {
-	uint64_t pid, number, begin_ns, eligible;
+	uint64_t pid, number, eligible;
+	double us;
 	bool candidate;
-	bool pause; /* none: the one before has ended */
 };
 
 struct kp_ab_results {

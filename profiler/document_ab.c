@@ -65,7 +65,7 @@ static void emit_end(struct kp_emit *emit, const struct kp_ab_report *view)
 	bool predicted = judged->predicted_known;
 
 	kp_emit_map_begin(emit, "end_to_end");
-	kp_emit_count(emit, "phases", judged->phase_count);
+	kp_emit_count(emit, "phases", view->results->phase_count);
 	kp_emit_number(emit, "original_phase_ns", of->median_us[0] * 1e3, 0);
 	kp_emit_number(emit, "candidate_phase_ns", of->median_us[1] * 1e3, 0);
 	kp_emit_number(emit, "speedup", known(of, kp_ab_speedup(of->change_pct)), 4);

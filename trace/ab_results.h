@@ -6,7 +6,7 @@
 #ifndef KP_TRACE_AB_RESULTS_H
 #define KP_TRACE_AB_RESULTS_H
 
-#define KP_AB_RESULTS_VERSION 1
+#define KP_AB_RESULTS_VERSION 2
 
 /* X(NAME, name): counts of a rule. A launch that is eligible is replaced or has one reason. */
 #define KP_AB_COUNTS(X)                                                                            \
