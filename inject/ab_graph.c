@@ -89,7 +89,8 @@ void kp_ab_graphs_context_gone(CUcontext context)
 	pthread_mutex_lock(&all.lock);
 	for (uint32_t i = 0; i < BUCKETS; i++)
 		for (struct kp_ab_graph *graph = all.buckets[i]; graph; graph = graph->next)
-			graph->lost |= !context || graph->context == context;
+			if (!context || graph->context == context)
+				atomic_store(&graph->lost, true);
 	pthread_mutex_unlock(&all.lock);
 }
 

@@ -116,10 +116,19 @@ static uint32_t classify(struct kp_ab_graph *graph, struct kp_ab_context *contex
 	return rules;
 }
 
-/* The graph with these rules' parts replaced. NULL: all is well; else the part that is stuck. */
-static struct kp_ab_graph_part *replace_parts(struct kp_ab_graph *graph,
-					      struct kp_ab_context *context, CUgraph in,
-					      struct kp_ab_graph_form *form)
+/* A replacement that cannot be launched cannot be in any of its rule's parts. */
+static void mark_stuck(struct kp_ab_graph *graph, struct kp_ab_graph_part *part,
+		       enum kp_ab_reason reason)
+{
+	part->stuck = reason;
+	for (size_t i = 0; reason != KP_AB_REASON_GRAPH && i < graph->count; i++)
+		if (graph->parts[i].job.number == part->job.number)
+			graph->parts[i].stuck = reason;
+}
+
+/* The graph with these rules' parts replaced. False: one of them is stuck, and marked. */
+static bool replace_parts(struct kp_ab_graph *graph, struct kp_ab_context *context, CUgraph in,
+			  struct kp_ab_graph_form *form)
 {
 	for (size_t i = 0; i < graph->count; i++) {
 		struct kp_ab_graph_part *part = &graph->parts[i];
@@ -135,12 +144,12 @@ static struct kp_ab_graph_part *replace_parts(struct kp_ab_graph *graph,
 		if (reason == KP_AB_REASON_COUNT)
 			reason = kp_ab_graph_replace(context, in, part, nodes);
 		if (reason != KP_AB_REASON_COUNT) {
-			part->stuck = reason;
-			return part;
+			mark_stuck(graph, part, reason);
+			return false;
 		}
 		form->replaced[part->job.number]++;
 	}
-	return NULL;
+	return true;
 }
 
 /* False: a part is stuck, and known to be; or, where none is, the whole graph. */
@@ -148,15 +157,15 @@ static bool make_form(struct kp_ab_graph *graph, struct kp_ab_context *context, 
 		      struct kp_ab_graph_form *out)
 {
 	struct kp_ab_graph_form form = {.rules = rules};
-	struct kp_ab_graph_part *stuck;
 	CUgraph made;
+	bool good;
 
 	if (kp_ab_graph_driver()->clone(&made, graph->copy) != CUDA_SUCCESS) {
 		graph->given_up = KP_AB_REASON_GRAPH;
 		return false;
 	}
-	stuck = replace_parts(graph, context, made, &form);
-	if (!stuck && instantiate(&form.exec, made, graph->flags) != CUDA_SUCCESS) {
+	good = replace_parts(graph, context, made, &form);
+	if (good && instantiate(&form.exec, made, graph->flags) != CUDA_SUCCESS) {
 		form.exec = NULL;
 		graph->given_up = KP_AB_REASON_GRAPH;
 	}

@@ -3,6 +3,7 @@
 #define KP_INJECT_AB_GRAPH_STATE_H
 
 #include "inject/ab_graph.h"
+#include "inject/ab_graph_driver.h"
 #include "inject/ab_state.h"
 
 /* Nodes that one call of a library becomes. */
@@ -12,60 +13,6 @@
 #define KP_AB_FORMS_MOST 5
 /* So often one is built anew. */
 #define KP_AB_BUILDS_MOST 16
-
-/* CUDA_KERNEL_NODE_PARAMS_v2 and CUgraphEdgeData, which older headers lack. */
-struct kp_ab_kernel_node {
-	CUfunction function;
-	unsigned grid[3], block[3], shared_bytes;
-	void **parameters, **extra;
-	void *kernel; /* where there is no function */
-	CUcontext context;
-};
-struct kp_ab_edge {
-	uint8_t from_port, to_port, type, reserved[5];
-};
-
-typedef CUresult(CUDAAPI *kp_ab_graph_neighbours)(CUgraphNode, CUgraphNode *, struct kp_ab_edge *,
-						  size_t *);
-
-/* X(name in the library, member, parameters); drivers that have all of KP_AB_DRIVER have these. */
-#define KP_AB_GRAPH_DRIVER(X)                                                                      \
-	X(cuGraphGetNodes, nodes, (CUgraph, CUgraphNode *, size_t *))                              \
-	X(cuGraphNodeGetType, type, (CUgraphNode, CUgraphNodeType *))                              \
-	X(cuGraphChildGraphNodeGetGraph, child, (CUgraphNode, CUgraph *))                          \
-	X(cuGraphClone, clone, (CUgraph *, CUgraph))                                               \
-	X(cuGraphNodeFindInClone, find, (CUgraphNode *, CUgraphNode, CUgraph))                     \
-	X(cuGraphDestroy, destroy, (CUgraph))                                                      \
-	X(cuGraphKernelNodeGetParams_v2, kernel, (CUgraphNode, struct kp_ab_kernel_node *))        \
-	X(cuGraphKernelNodeGetAttribute, attribute, (CUgraphNode, unsigned, void *))               \
-	X(cuGraphKernelNodeSetAttribute, set_attribute, (CUgraphNode, unsigned, const void *))     \
-	X(cuGraphNodeGetDependencies_v2, before,                                                   \
-	  (CUgraphNode, CUgraphNode *, struct kp_ab_edge *, size_t *))                             \
-	X(cuGraphNodeGetDependentNodes_v2, behind,                                                 \
-	  (CUgraphNode, CUgraphNode *, struct kp_ab_edge *, size_t *))                             \
-	X(cuGraphAddDependencies_v2, connect,                                                      \
-	  (CUgraph, const CUgraphNode *, const CUgraphNode *, const struct kp_ab_edge *, size_t))  \
-	X(cuGraphDestroyNode, remove, (CUgraphNode))                                               \
-	X(cuGraphAddKernelNode_v2, add,                                                            \
-	  (CUgraphNode *, CUgraph, const CUgraphNode *, size_t, const struct kp_ab_kernel_node *)) \
-	X(cuGraphAddChildGraphNode, add_child,                                                     \
-	  (CUgraphNode *, CUgraph, const CUgraphNode *, size_t, CUgraph))                          \
-	X(cuStreamCreate, stream, (CUstream *, unsigned))                                          \
-	X(cuStreamBeginCapture_v2, begin, (CUstream, CUstreamCaptureMode))                         \
-	X(cuStreamEndCapture, end, (CUstream, CUgraph *))                                          \
-	X(cuStreamGetCaptureInfo_v3, info,                                                         \
-	  (CUstream, CUstreamCaptureStatus *, cuuint64_t *, CUgraph *, const CUgraphNode **,       \
-	   const struct kp_ab_edge **, size_t *))                                                  \
-	X(cuStreamWaitEvent, wait, (CUstream, CUevent, unsigned))                                  \
-	X(cuEventDestroy_v2, destroy_event, (CUevent))
-
-struct kp_ab_graph_driver {
-#define KP_AB_GRAPH_MEMBER(symbol, member, parameters) CUresult(CUDAAPI *member) parameters;
-	KP_AB_GRAPH_DRIVER(KP_AB_GRAPH_MEMBER)
-#undef KP_AB_GRAPH_MEMBER
-};
-/* NULL: this driver lacks one of them. */
-const struct kp_ab_graph_driver *kp_ab_graph_driver(void);
 
 /* One launch or call that a rule fits, in a graph: nodes one behind the other. */
 struct kp_ab_graph_part {
@@ -113,8 +60,8 @@ struct kp_ab_graph {
 	uint64_t launches;
 	uint64_t number; /* of all such, from 1 on */
 	_Atomic uint32_t samples;
-	bool lost;     /* its context has gone */
-	CUevent order; /* the end of its last launch, in `stream` */
+	_Atomic bool lost; /* its context has gone */
+	CUevent order;     /* the end of its last launch, in `stream` */
 	CUstream stream;
 	bool ordered;
 };
