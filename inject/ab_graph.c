@@ -400,6 +400,8 @@ static __attribute__((noinline)) CUgraphExec launches(struct kp_ab_graph *graph,
 	wait_for_last(graph, replay->stream);
 	if (atomic_load(&kp_ab.stopped))
 		replay->reason = KP_AB_REASON_OFF;
+	else if (atomic_load(&graph->lost))
+		replay->reason = KP_AB_REASON_NOT_LOADED;
 	else if (kp_ab.plan.header->mode != KP_AB_SHADOW)
 		choose(graph, replay);
 	leave(inside);

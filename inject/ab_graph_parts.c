@@ -219,11 +219,40 @@ static bool find_in_copy(struct kp_ab_graph *graph)
 	return true;
 }
 
+static int by_handle(const void *left, const void *right)
+{
+	const CUgraphNode a = *(const CUgraphNode *)left, b = *(const CUgraphNode *)right;
+
+	return ((uintptr_t)a > (uintptr_t)b) - ((uintptr_t)a < (uintptr_t)b);
+}
+
+/* Those whose nodes are still in the graph: of others nothing may be asked. */
+static size_t keep_present(CUgraph of, struct kp_ab_graph_part *calls, size_t count)
+{
+	size_t left = 0, node_count = 0;
+	CUgraphNode *nodes = count ? nodes_of(of, &node_count) : NULL;
+
+	if (nodes)
+		qsort(nodes, node_count, sizeof(*nodes), by_handle);
+	for (size_t i = 0; nodes && i < count; i++) {
+		bool present = true;
+
+		for (uint32_t j = 0; j < calls[i].count; j++)
+			present &= bsearch(&calls[i].nodes[j], nodes, node_count, sizeof(*nodes),
+					   by_handle) != NULL;
+		if (present)
+			calls[left++] = calls[i];
+	}
+	free(nodes);
+	return left;
+}
+
 bool kp_ab_graph_collect(struct kp_ab_graph *graph, CUgraph of)
 {
 	struct kp_ab_graph_part *calls;
 	size_t count = kp_ab_graph_calls(of, &calls);
 
+	count = keep_present(of, calls, count);
 	graph->count = 0;
 	graph->device_changes = false;
 	add_calls(graph, calls, count);

@@ -190,6 +190,12 @@ def play_graph(scenario, place):
     require_equal("wrong", rule["comparisons_wrong"], 0)
 
 
+def play_graph_changed(scenario, place):
+    """A call's kernels that are not launched with what they were captured with are not its any more."""
+    outcome = run_ab(scenario, place, ["graph_changed", "20"], ("--mode", "swap"))
+    require_equal("replaced", outcome.rule("linear-skinny")["launches"]["replaced_captured"], 0)
+
+
 def play_rules(scenario, place):
     """Errors of rules have a file and a line, and CMD does not run."""
     environment = place.environment(scenario, traced=False)
@@ -243,6 +249,7 @@ SCENARIOS = [
     ab("softmax", play_builtin("softmax", "torch-softmax-bf16", 180)),
     ab("silu", play_builtin("silu", "llm-decode-silu", 180)),
     ab("graph", play_graph),
+    ab("graph_changed", play_graph_changed),
     ab("off", play_off),
     ab("nothing", play_nothing),
     ab("rules", play_rules),

@@ -4,13 +4,19 @@ from ab import rules_for, run_ab
 from harness import require, require_equal
 from scenario import Scenario
 
-ROUNDS = 200
+ROUNDS = 400
 
 
-def play(work, entry, options, look, status=0):
+def two_rules(place, entry):
+    rules = rules_for(place, entry)
+    again = rules.replace("name: double", "name: again").replace("double_rows", "double_again")
+    return rules + again.replace("rules:\n", "", 1)
+
+
+def play(work, entry, options, look, status=0, rules=rules_for):
     """A work of prog_graph: every round right, all graphs ended, and what `look` asks for."""
     def played(scenario, place):
-        outcome = run_ab(scenario, place, [work, str(ROUNDS)], options, rules_for(place, entry),
+        outcome = run_ab(scenario, place, [work, str(ROUNDS)], options, rules(place, entry),
                          status, program="prog_graph")
         require_equal("rounds", outcome.result.out, b"%d of %d rounds right\n" % (ROUNDS, ROUNDS))
         ledger = place.ledger.read()
@@ -46,7 +52,25 @@ def timed(launches, reasons, outcome):
     require_equal("change", graphs["change_pct"], -75)
     require(reasons["original_phase"] >= ROUNDS / 2, f"{reasons}")
     require(launches["replaced_captured"] >= ROUNDS / 2, f"{launches}")
+    check_end(end)
+
+
+def check_end(end):
+    """A phase has 10 launches of 8 us, or of 2; what is not in the graph takes no time here."""
     require(end["phases"] >= 12 and end["pairs"] >= 4, f"{end}")
+    require_equal("phases", (end["original_phase_ns"], end["candidate_phase_ns"]), (80000, 20000))
+    require_equal("prediction", (end["change_pct"], end["predicted_pct"], end["agreement"]),
+                  (-75, -75, "agrees"))
+
+
+def alone(_, __, outcome):
+    """Of two rules each is timed alone, and together they bring what both do."""
+    for name in ("double", "again"):
+        graphs = outcome.rule(name)["graphs"]
+        require_equal(name, (graphs["replaced_each"], graphs["original_median_us"],
+                             graphs["candidate_median_us"]), (1, 8, 5))
+        require_equal("change", (graphs["change_pct"], graphs["verdict"]), (-37.5, "faster"))
+    check_end(outcome.document["end_to_end"])
 
 
 def wrong(launches, reasons, _):
@@ -76,6 +100,7 @@ SCENARIOS = [
     graphs("renewed", "renewed", "launched", SWAP, replaced(2 * ROUNDS)),
     graphs("at_once", "captured", "twice", SWAP, left("failed", 2 * ROUNDS)),
     graphs("timed", "captured", "launched", ("--phase", "20"), timed),
+    graphs("two_rules", "two_kernels", "launched", ("--phase", "20"), alone, rules=two_rules),
     graphs("shadow", "captured", "launched", ("--mode", "shadow"),
            left("shadow_mode", 2 * ROUNDS)),
     graphs("wrong", "beside", "later", ("--mode", "swap", "--again", "4"), wrong, status=123),

@@ -3,7 +3,8 @@
  *
  *	prog_graph WORK ROUNDS
  *
- * Its graph is y = 2 x, then z = 2 y, by the kernel «double_rows» of prog_ab; each round sets x,
+ * Its graph is y = 2 x, then z = 2 y, by the kernel «double_rows» of prog_ab, or the second by one
+ * of another name; each round sets x,
  * launches the graph, and compares z with what it must be. WORK is one of the table at the end. It
  * prints how many rounds were right.
  */
@@ -46,21 +47,31 @@ static void double_rows(const uint32_t grid[3], void **arguments)
 			bf16_store(to, i * stride + j, 2 * bf16_load(from, i * stride + j));
 }
 
-static CUfunction find_kernel(void)
-{
-	static const struct kp_fake_kernel kernel = {.name = "double_rows",
-						     .duration_ns = 4000,
-						     .compute = double_rows,
-						     .parameter_count = 5,
-						     .parameter_bytes = {8, 8, 4, 4, 8}};
-	static const struct kp_fake_image image = {KP_FAKE_IMAGE_MAGIC, 1, &kernel};
-	static CUfunction function;
-	CUmodule module;
-
-	if (!function) {
-		check(cuModuleLoadData(&module, &image), "cuModuleLoadData");
-		check(cuModuleGetFunction(&function, module, kernel.name), "function");
+#define KERNEL(of)                                                                                 \
+	{                                                                                          \
+		.name = (of), .duration_ns = 4000, .compute = double_rows, .parameter_count = 5,   \
+		.parameter_bytes = {                                                               \
+			8,                                                                         \
+			8,                                                                         \
+			4,                                                                         \
+			4,                                                                         \
+			8                                                                          \
+		}                                                                                  \
 	}
+
+static const char *second = "double_rows"; /* the kernel by which z is computed */
+
+static CUfunction find_kernel(const char *name)
+{
+	static const struct kp_fake_kernel kernels[] = {KERNEL("double_rows"),
+							KERNEL("double_again")};
+	static const struct kp_fake_image image = {KP_FAKE_IMAGE_MAGIC, 2, kernels};
+	static CUmodule module;
+	CUfunction function;
+
+	if (!module)
+		check(cuModuleLoadData(&module, &image), "cuModuleLoadData");
+	check(cuModuleGetFunction(&function, module, name), "function");
 	return function;
 }
 
@@ -79,14 +90,14 @@ static void **arguments_of(void *from, void *to)
 
 static void launch(void *from, void *to)
 {
-	check(cuLaunchKernel(find_kernel(), ROWS, 1, 1, 32, 1, 1, 0, streams[0],
-			     arguments_of(from, to), NULL),
+	check(cuLaunchKernel(find_kernel(to == z ? second : "double_rows"), ROWS, 1, 1, 32, 1, 1, 0,
+			     streams[0], arguments_of(from, to), NULL),
 	      "cuLaunchKernel");
 }
 
 static CUDA_KERNEL_NODE_PARAMS params_of(void *from, void *to)
 {
-	return (CUDA_KERNEL_NODE_PARAMS){.func = find_kernel(),
+	return (CUDA_KERNEL_NODE_PARAMS){.func = find_kernel("double_rows"),
 					 .gridDimX = ROWS,
 					 .gridDimY = 1,
 					 .gridDimZ = 1,
@@ -173,6 +184,16 @@ static void play_rounds(CUgraph graph)
 static void captured(void)
 {
 	warm_up();
+	play_rounds(capture(x));
+}
+
+/* By two kernels: what two rules fit. */
+static void two_kernels(void)
+{
+	second = "double_again";
+	warm_up();
+	for (int i = 0; i < WARM_UP; i++)
+		launch(y, z);
 	play_rounds(capture(x));
 }
 
@@ -357,12 +378,19 @@ static const struct {
 	const char *name;
 	void (*work)(void);
 } works[] = {
-	{"captured", captured},       {"built", built},
-	{"unverified", unverified},   {"late", late},
-	{"beside", beside},           {"set_seldom", set_seldom},
-	{"set_often", set_often},     {"updated", updated},
-	{"disabled", disabled},       {"child", child},
-	{"two_streams", two_streams}, {"renewed", renewed},
+	{"captured", captured},
+	{"two_kernels", two_kernels},
+	{"built", built},
+	{"unverified", unverified},
+	{"late", late},
+	{"beside", beside},
+	{"set_seldom", set_seldom},
+	{"set_often", set_often},
+	{"updated", updated},
+	{"disabled", disabled},
+	{"child", child},
+	{"two_streams", two_streams},
+	{"renewed", renewed},
 };
 
 static void *make(float step)
