@@ -105,6 +105,42 @@ def replays(argv_of, phase):
     return check
 
 
+SAME = """rules:
+- name: same-silu
+  kernel_regex: '^_ZL?11silu_kernelP13__nv_bfloat16m$'
+  parameters: [8, 8]
+  when: u64(1) >= 1 && u64(1) < 0x7fffffff
+  replace:
+    module: {module}
+    kernel: same_silu
+    grid: grid_x
+    block: block_x
+    arguments: [{{ptr: ptr(0)}}, {{u64: u64(1)}}]
+  inout:
+  - {{name: x, address: ptr(0), dtype: bf16, rows: 1, columns: u64(1)}}
+"""
+
+
+def same(checks):
+    """A/A: a kernel of a graph replaced by the same one makes no difference, and none in its results."""
+    def check(bench):
+        rules = bench.folder / "same.yaml"
+        rules.write_text(SAME.format(module=checks.ROOT / "tests/gpu/same_silu.ptx"))
+        argv = [checks.sample(bench, "llm_decode"), "--graph", "--steps", "4000", "--batch", "1"]
+        ran, document = ab(bench, ["--rules", rules, "--phase", "300"], argv, 0)
+        check_sums(document)
+        require(ran.stdout == bench.run(argv).stdout, "the program printed something else")
+        rule, end = rule_of(document, "same-silu"), document["end_to_end"]
+        graphs = rule["graphs"]
+        require(graphs["replaced_each"] > 0 and rule["accuracy"][0]["max_abs"] == 0, words_of(rule))
+        for timed in (graphs, end):
+            require(timed["verdict"] == "no difference", f"{timed['verdict']}: {timed}")
+        return (f"{words_of(rule)}; graphs {graphs['change_pct']} % ({graphs['change_low_pct']} to "
+                f"{graphs['change_high_pct']}), end to end {end['change_pct']} % "
+                f"({end['change_low_pct']} to {end['change_high_pct']}): no difference")
+    return check
+
+
 def rows(checks):
     """`checks`: the module checks, whose parts these share."""
     samples = [
@@ -128,6 +164,8 @@ def rows(checks):
         Check("ab-replays-llm_decode", 240, replays(lambda bench: [
             checks.sample(bench, "llm_decode"), "--graph", "--steps", "4000", "--batch", "1"],
               "2000"), "llm_decode in a graph: timed in both forms, by turns"),
+        Check("ab-replays-same", 240, same(checks),
+              "llm_decode in a graph, a kernel replaced by the same: no difference"),
         Check("ab-replays-torch", 400, replays(lambda bench: [
             *checks.TORCH, "--graph", *SEVEN_B, "--steps", "128", "--rounds", "12"], "4000"),
               "decoding of 7B by PyTorch in a graph: timed in both forms, by turns"),
