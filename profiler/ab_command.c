@@ -88,10 +88,10 @@ static const char *const description[] = {
 	"The report goes to stderr when CMD has ended: for each rule how many launches it was "
 	"asked about, fitted and replaced, why others were not, how exact it was, and the times of "
 	"originals and replacements, interleaved in random order.",
-	"In a stream capture nothing is compared. What was right before, with the same shape, is "
-	"captured in the original's place, and so is in each replay. Cooperative kernels, and "
-	"launches with attributes that others depend on, are left alone. In any doubt the original "
-	"runs.",
+	"CUDA graphs stay as the program has made them. Beside one there is a second, in which all "
+	"is replaced that was right outside of captures, with the same shape; each launch gets one "
+	"of the two. Cooperative kernels, and launches with attributes that others depend on, are "
+	"left alone. In any doubt the original runs.",
 	NULL,
 };
 static const struct kp_example examples[] = {

@@ -24,7 +24,7 @@ static void print_counts(FILE *file, const struct kp_ab_rule_result *result)
 		result->counts[KP_AB_COUNT_SEEN], result->counts[KP_AB_COUNT_ELIGIBLE],
 		kp_ab_replaced(result));
 	if (result->counts[KP_AB_COUNT_REPLACED_CAPTURED])
-		fprintf(file, " (%" PRIu64 " of them nodes of graphs)",
+		fprintf(file, " (%" PRIu64 " of them in launches of graphs)",
 			result->counts[KP_AB_COUNT_REPLACED_CAPTURED]);
 	fprintf(file, ", %" PRIu64 " compared\n", result->counts[KP_AB_COUNT_SHADOWED]);
 	for (int i = 0; i < KP_AB_REASON_COUNT; i++)
@@ -74,10 +74,23 @@ static void print_conclusion(FILE *file, const struct kp_ab_judged_time *judged)
 		fprintf(file, ": more than %.2f %% is excluded", verdict->excluded_pct);
 }
 
+static void print_judged(FILE *file, const struct kp_ab_rule_result *result,
+			 const struct kp_ab_judged_time *judged)
+{
+	print_change(file, &judged->estimate);
+	print_conclusion(file, judged);
+	if (result->wrong)
+		fprintf(file, " (%s, in %" PRIu64 " of %" PRIu64 " comparisons)", result->fault,
+			result->wrong, result->shadows);
+	fputc('\n', file);
+}
+
+/* Single launches, and whole graphs; of neither, what is said of none. */
 static void print_verdict(FILE *file, const struct kp_ab_report *view, size_t rule)
 {
 	const struct kp_ab_rule_result *result = &view->results->rules[rule];
 	const struct kp_ab_judged_time *judged = &view->judged->rules[rule];
+	const struct kp_ab_judged_time *replays = &view->judged->replays[rule];
 
 	if (!isnan(judged->estimate.median_us[0]))
 		fprintf(file, "  time       %.2f µs, replaced %.2f µs (medians of %zu and %zu)\n",
@@ -88,12 +101,17 @@ static void print_verdict(FILE *file, const struct kp_ab_report *view, size_t ru
 			"  left out   %" PRIu64
 			" times: the GPU had nothing to do, and waited for the host\n",
 			result->times.host_bound);
-	print_change(file, &judged->estimate);
-	print_conclusion(file, judged);
-	if (result->wrong)
-		fprintf(file, " (%s, in %" PRIu64 " of %" PRIu64 " comparisons)", result->fault,
-			result->wrong, result->shadows);
-	fputc('\n', file);
+	if (result->times.count || !result->replays.count)
+		print_judged(file, result, judged);
+	if (!result->replays.count)
+		return;
+	fprintf(file,
+		"  graphs     with %.0f replaced in each: %.2f µs, replaced %.2f µs (medians of "
+		"%zu and %zu)\n",
+		(double)result->replays_replaced / (double)result->replays.count,
+		replays->estimate.median_us[0], replays->estimate.median_us[1],
+		result->replays.by[0], result->replays.by[1]);
+	print_judged(file, result, replays);
 }
 
 static void print_end(FILE *file, const struct kp_ab_judged *judged)

@@ -64,11 +64,11 @@ def check_sums(document):
         require_equal(f"{rule['name']}: eligible", launches["eligible"], replaced + after)
 
 
-def run_ab(scenario, place, args, options=(), rules=None, status=0, same=True):
+def run_ab(scenario, place, args, options=(), rules=None, status=0, same=True, program="prog_ab"):
     """The program bare, then under kprof ab; what it prints is compared."""
     environment = place.environment(scenario, traced=True)
     environment["KPROF_CANDIDATES_LIB"] = os.path.join(place.fakes, "libfake_candidates.so")
-    command = [os.path.join(place.fakes, "prog_ab"), *args]
+    command = [os.path.join(place.fakes, program), *args]
     report = os.path.join(place.directory, "report.json")
     if rules is not None:
         path = os.path.join(place.directory, "rules.yaml")
@@ -198,8 +198,14 @@ def play_graph(scenario, place):
     """What was right before the capture is captured; nothing is compared within."""
     outcome = run_ab(scenario, place, ["graph", "20"], ("--mode", "swap",), same=False)
     rule = outcome.rule("linear-skinny")
-    require_equal("captured", rule["launches"]["replaced_captured"], 1)
+    require_equal("replaced", rule["launches"]["replaced_captured"], 20)
     require_equal("wrong", rule["comparisons_wrong"], 0)
+
+
+def play_graph_changed(scenario, place):
+    """A call's kernels that are not launched with what they were captured with are not its any more."""
+    outcome = run_ab(scenario, place, ["graph_changed", "20"], ("--mode", "swap"))
+    require_equal("replaced", outcome.rule("linear-skinny")["launches"]["replaced_captured"], 0)
 
 
 def play_rules(scenario, place):
@@ -426,6 +432,7 @@ SCENARIOS = [
     ab("softmax", play_builtin("softmax", "torch-softmax-bf16", 180)),
     ab("silu", play_builtin("silu", "llm-decode-silu", 180)),
     ab("graph", play_graph),
+    ab("graph_changed", play_graph_changed),
     ab("off", play_off),
     ab("killed", play_killed),
     ab("output", play_output),

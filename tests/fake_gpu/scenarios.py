@@ -6,7 +6,8 @@
 
 A row (scenario.py) says what runs, with which faults (common/faults.def), and what kprof must then do
 or say; more rows stand in processes.py, endings.py, host_calls.py, library_calls.py, ranges.py,
-storms.py, watching.py, counters.py and ab.py.
+storms.py, watching.py, counters.py, ab.py and
+ab_graphs.py.
 Numbers in brackets are those of public reports of the same fault in other tools, «cases».
 """
 
@@ -22,6 +23,7 @@ import time
 import traceback
 
 import ab
+import ab_graphs
 import counters
 import endings
 import host_calls
@@ -894,6 +896,7 @@ SCENARIOS = [
     *library_calls.SCENARIOS,
     *counters.SCENARIOS,
     *ab.SCENARIOS,
+    *ab_graphs.SCENARIOS,
 ]
 
 
