@@ -111,7 +111,14 @@ static double realistic(const struct kp_plan_inputs *inputs, enum kp_plan_goal k
 
 static void put_outcomes(const struct kp_plan_build *build, struct kp_plan_card *card, double goal)
 {
-	put(build, card, KP_PLAN_BOUND, INFINITY);
+	const struct kp_plan_measured *measured = &build->inputs->measured;
+
+	if (!card->row && measured->speedup > 0) {
+		put(build, card, KP_PLAN_MEASURED, measured->speedup);
+		put(build, card, KP_PLAN_MEASURED_LEAST, measured->least);
+	}
+	if (card->row || card->goal != KP_PLAN_NO_GOAL)
+		put(build, card, KP_PLAN_BOUND, INFINITY);
 	if (isfinite(card->limit))
 		put(build, card, KP_PLAN_LIMIT, card->limit);
 	if (card->goal == KP_PLAN_GOAL_TARGET)
@@ -169,7 +176,7 @@ static enum kp_status put_cards(struct kp_plan_build *build)
 		build->plan->arena, (report->operator_count + 1) * sizeof(struct kp_plan_card));
 	if (!build->plan->cards)
 		return KP_NO_MEMORY;
-	if (kp_plan_wish_of(build->inputs, KP_PLAN_WHOLE))
+	if (kp_plan_wish_of(build->inputs, KP_PLAN_WHOLE) || build->inputs->measured.speedup > 0)
 		status = put_card(build, KP_PLAN_WHOLE, NULL);
 	for (size_t i = 0; i < report->operator_count && status == KP_OK; i++) {
 		const struct kp_operator_row *row = &report->operators[i];

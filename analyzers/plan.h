@@ -18,6 +18,8 @@
  *   goal          the user's target, else the limit; else there is none
  *   realistic     what can be planned with: a part of what a target gains, 1 + part × (target - 1);
  *                 of a limit, running at a part of its rate, part × limit, and 1 at least
+ *   measured      what replaced kernels brought end to end, by kprof ab, and the lower end of its
+ *                 interval: of the whole only, since no share of it is needed
  *   bound         the operator at no cost at all: nothing can win more
  * GPUs needed are whole, rounded up; those saved are the rest. Money is in the user's currency.
  * Figures that do not follow from what was given are NaN.
@@ -44,6 +46,12 @@ struct kp_plan_wish {
 	double engineer_weeks; /* instead of the default */
 };
 
+/* How many times as fast the whole became when kernels were replaced in it; 0: not measured. */
+struct kp_plan_measured {
+	double speedup, least, most; /* with its 95 % interval */
+	uint64_t pairs;              /* of phases that it rests on */
+};
+
 struct kp_plan_inputs {
 	const struct kp_plan_wish *wishes; /* no name twice */
 	size_t wish_count;
@@ -53,10 +61,18 @@ struct kp_plan_inputs {
 				   must be the same */
 	enum kp_plan_unit unit;
 	double units_per_range;
+	struct kp_plan_measured measured;
 };
 
-enum kp_plan_level { KP_PLAN_BOUND, KP_PLAN_LIMIT, KP_PLAN_GOAL, KP_PLAN_REALISTIC };
-#define KP_PLAN_LEVELS 4
+enum kp_plan_level {
+	KP_PLAN_BOUND,
+	KP_PLAN_LIMIT,
+	KP_PLAN_GOAL,
+	KP_PLAN_REALISTIC,
+	KP_PLAN_MEASURED,
+	KP_PLAN_MEASURED_LEAST
+};
+#define KP_PLAN_LEVELS 6
 
 enum kp_plan_goal { KP_PLAN_NO_GOAL, KP_PLAN_GOAL_LIMIT, KP_PLAN_GOAL_TARGET };
 

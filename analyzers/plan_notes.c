@@ -120,10 +120,17 @@ enum kp_status kp_plan_note(const struct kp_plan_build *build, struct kp_plan_ca
 	if (card->row) {
 		say_share(&sentences, build->report, card);
 		say_limit(&sentences, build->report, card);
-	} else {
+	} else if (card->goal != KP_PLAN_NO_GOAL) {
 		say(&sentences, "All of the wall time gets faster, idle time included: more than "
 				"any kernel can do.");
 	}
+	if (card->has[KP_PLAN_MEASURED])
+		say(&sentences,
+		    "Measured by kprof ab with kernels replaced, in %" PRIu64 " pairs of phases "
+		    "of a run of its own: %.3f times as fast, 95 %% interval %.3f to %.3f. That "
+		    "its phases stand for all of the wall time is assumed.",
+		    build->inputs->measured.pairs, build->inputs->measured.speedup,
+		    build->inputs->measured.least, build->inputs->measured.most);
 	if (card->row && !card->row->above_threshold && build->report->options.threshold_pct < 100)
 		say(&sentences,
 		    "It takes %.1f %% of kernel time, less than the %g %% at which an "

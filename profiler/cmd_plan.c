@@ -1,6 +1,7 @@
 /* kprof plan: what it is worth to make an operator faster. */
 #include "profiler/commands.h"
 #include "profiler/open.h"
+#include "profiler/open_ab.h"
 #include "profiler/output.h"
 #include "profiler/plan_options.h"
 #include "profiler/print_plan.h"
@@ -71,6 +72,47 @@ static bool read_and_plan(const struct kp_plan_inputs *inputs, const struct kp_s
 	return done;
 }
 
+/* What a report of kprof ab allows to plan by; false after saying why it does not. */
+static bool take_measured(const char *path, const struct kp_ab_saved *ab,
+			  struct kp_plan_measured *out)
+{
+	const struct kp_ab_saved_time *end = &ab->end;
+
+	for (size_t i = 0; i < ab->rule_count; i++)
+		if (ab->rules[i].wrong) {
+			kp_fail("--ab %s: results of %s were wrong: nothing to plan by", path,
+				ab->rules[i].name);
+			return false;
+		}
+	if (end->verdict != KP_AB_VERDICT_FASTER || !(end->high_pct < 0)) {
+		kp_fail("--ab %s: end to end the verdict is «%s»: nothing to plan by", path,
+			kp_ab_verdict_name(end->verdict));
+		return false;
+	}
+	if (!(end->low_pct > -100 && end->low_pct <= end->change_pct &&
+	      end->change_pct <= end->high_pct)) {
+		kp_fail("--ab %s: its change of %g %% (%g to %g %%) cannot be", path,
+			end->change_pct, end->low_pct, end->high_pct);
+		return false;
+	}
+	*out = (struct kp_plan_measured){
+		.speedup = kp_ab_speedup(end->change_pct),
+		.least = kp_ab_speedup(end->high_pct),
+		.most = kp_ab_speedup(end->low_pct),
+		.pairs = end->pairs,
+	};
+	return true;
+}
+
+static bool read_measured(const char *path, struct kp_plan_inputs *inputs)
+{
+	struct kp_ab_saved ab;
+	bool done = kp_open_ab(path, &ab) && take_measured(path, &ab, &inputs->measured);
+
+	kp_ab_saved_fini(&ab);
+	return done;
+}
+
 int kp_cmd_plan(const struct kp_settings *settings)
 {
 	enum kp_format format = kp_ranking_format(settings);
@@ -79,6 +121,7 @@ int kp_cmd_plan(const struct kp_settings *settings)
 	if (format > KP_FORMAT_MARKDOWN)
 		return kp_fail("a plan is text, YAML, JSON or Markdown; choose one with --format");
 	bool done = kp_plan_options(&settings->plan, &inputs) &&
+		    (!settings->plan.ab || read_measured(settings->plan.ab, &inputs)) &&
 		    read_and_plan(&inputs, settings, format);
 	kp_plan_options_free(&inputs);
 	return done ? 0 : KP_EXIT_FAILURE;

@@ -1,10 +1,9 @@
 /* kprof tui: explores a trace on the terminal, or prints its screens. */
-#include <stdlib.h>
-
 #include "profiler/ceilings_cache.h"
 #include "profiler/commands.h"
 #include "profiler/document.h"
 #include "profiler/open.h"
+#include "profiler/open_ab.h"
 #include "profiler/print.h"
 #include "profiler/rules.h"
 #include "profiler/say.h"
@@ -56,25 +55,6 @@ static enum kp_status run(const struct kp_settings *settings, const struct kp_tu
 	return status;
 }
 
-/* The report of kprof ab; a path of NULL: none, and true. */
-static bool open_ab(const char *path, struct kp_ab_saved *out)
-{
-	struct kp_rules_error error = {0};
-	size_t length = 0;
-	char *text = path ? kp_rules_read("ab", path, &length) : NULL;
-	enum kp_status status;
-
-	if (!path || !text)
-		return !path;
-	status = kp_ab_saved_read(text, length, out, &error);
-	free(text);
-	if (status == KP_INVALID)
-		kp_fail("--ab %s:%zu: %s", path, error.line, error.text);
-	else if (status != KP_OK)
-		kp_fail("--ab %s: %s", path, kp_status_message(status));
-	return status == KP_OK;
-}
-
 int kp_cmd_tui(const struct kp_settings *settings)
 {
 	struct kp_tui_settings screen;
@@ -87,7 +67,8 @@ int kp_cmd_tui(const struct kp_settings *settings)
 	reader = kp_open_traces((const char *const *)settings->operands, settings->operand_count);
 	if (reader && settings->tui.against)
 		base = kp_open_traces(&settings->tui.against, 1);
-	if (reader && (base || !settings->tui.against) && open_ab(settings->tui.ab, &ab))
+	if (reader && (base || !settings->tui.against) &&
+	    (!settings->tui.ab || kp_open_ab(settings->tui.ab, &ab)))
 		status = run(settings, &screen, reader, base, settings->tui.ab ? &ab : NULL);
 	kp_ab_saved_fini(&ab);
 	kp_reader_close(base);

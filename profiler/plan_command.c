@@ -19,6 +19,10 @@ static const struct kp_option plan_options[] = {
 	 .argument = "OPERATOR=Nx,...",
 	 .help = "Plan to make the whole N times as fast by OPERATOR alone: kprof says how fast "
 		 "that must become. What its share does not allow is refused."},
+	{.name = "ab", .type = KP_OPTION_FILE, .offset = AT(plan.ab), .argument = "REPORT",
+	 .help = "Plan by what replaced kernels brought end to end, as kprof ab --out REPORT "
+		 "(.yaml or .json) measured it. What is not faster, or had wrong results, is "
+		 "refused."},
 	{.name = "realistic", .type = KP_OPTION_NUMBER, .offset = AT(plan.realistic_pct),
 	 .argument = "PCT", .minimum = 1, .maximum = 100, .suffix = '%',
 	 .help = "What a kernel reaches in practice: PCT percent of what a target gains, or of the "

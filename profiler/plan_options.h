@@ -13,6 +13,7 @@
 /* As given; NULL and 0: not given. */
 struct kp_plan_settings {
 	const char *targets, *whole_targets, *shares, *fewer_bytes, *engineer_weeks;
+	const char *ab; /* file of a report of kprof ab */
 	double engineer_week;
 	double realistic_pct;
 	double gpus, gpu_price, gpu_hour, hours_per_year, gpu_watts, kwh_price;

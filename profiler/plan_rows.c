@@ -101,6 +101,8 @@ size_t kp_plan_columns(const struct kp_plan_card *card,
 		enum kp_plan_level level;
 		const char *title, *key;
 	} order[KP_PLAN_LEVELS] = {
+		{KP_PLAN_MEASURED_LEAST, "at least", "measured_least"},
+		{KP_PLAN_MEASURED, "measured", "measured"},
 		{KP_PLAN_REALISTIC, "realistic", "realistic"},
 		{KP_PLAN_GOAL, "target", "target"},
 		{KP_PLAN_LIMIT, "limit", "limit"},
@@ -179,7 +181,11 @@ static void put_goal(const struct kp_plan_card *card, struct kp_plan_line *line)
 	const struct kp_plan_outcome *goal = &card->outcomes[given ? KP_PLAN_GOAL : KP_PLAN_LIMIT];
 
 	line->label = "Goal";
-	if (card->goal == KP_PLAN_NO_GOAL)
+	if (card->goal == KP_PLAN_NO_GOAL && card->has[KP_PLAN_MEASURED])
+		snprintf(line->text, sizeof line->text, "measured by kprof ab: the whole %s",
+			 kp_figure_print(KP_FIGURE_TIMES, card->outcomes[KP_PLAN_MEASURED].speedup)
+				 .text);
+	else if (card->goal == KP_PLAN_NO_GOAL)
 		snprintf(line->text, sizeof line->text, "none: give one with --target");
 	else
 		snprintf(line->text, sizeof line->text, "%s as fast, %s: the whole %s to %s",

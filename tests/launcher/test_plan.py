@@ -113,6 +113,37 @@ class Sums(Plan):
         share = card["share_of_wall_time_pct"] / 100
         self.assertAlmostEqual(amdahl(share, target["operator_speed_up"]), 1.2, places=3)
 
+    def measured(self, end_to_end, wrong=0):
+        """A report of kprof ab with this end, in a file."""
+        rule = {"name": "silu", "replaced_by": "silu_mul", "launches": {}, "not_replaced": {},
+                "comparisons_wrong": wrong, "accuracy": [], "verdict": "faster"}
+        path = os.path.join(self.folder, "ab.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"schema": "kprof.ab/v1", "rules": [rule], "end_to_end": end_to_end}, file)
+        return path
+
+    def test_what_was_measured_is_of_the_whole(self):
+        faster = {"verdict": "faster", "change_pct": -20, "change_low_pct": -25,
+                  "change_high_pct": -15, "pairs": 9}
+        report = self.measured(faster)
+        document = self.plan_json("--gpus", "1000", "--ab", report, DECODE)
+        whole = document["cards"][0]
+        self.assertEqual([row["level"] for row in whole["outcomes"]], ["measured_least", "measured"])
+        for level, change in (("measured", -20), ("measured_least", -15)):
+            outcome = self.outcome(whole, level)
+            self.assertAlmostEqual(outcome["speed_up"], 1 / (1 + change / 100), places=3)
+            self.assertEqual(outcome["gpus_needed"], 1000 + change * 10)
+        self.assertIn("in 9 pairs", " ".join(whole["notes"]))
+        self.refused("--ab", self.measured(faster, wrong=1), DECODE, says="results of silu were wrong")
+        for end, says in (({**faster, "verdict": "slower"}, "the verdict is «slower»"),
+                          ({**faster, "change_high_pct": 1}, "the verdict is «faster»"),
+                          ({**faster, "change_high_pct": None}, "the verdict is «faster»"),
+                          ({**faster, "change_low_pct": -100}, "cannot be"),
+                          ({**faster, "change_pct": None}, "cannot be"),
+                          ({**faster, "change_pct": -10}, "cannot be")):
+            self.refused("--ab", self.measured(end), DECODE, says=says)
+        self.refused("--ab", os.path.join(self.folder, "none.yaml"), DECODE, says="No such file")
+
     def test_units_are_counted_by_ranges(self):
         """Two llm_decode runs: per GPU it is the same as of one."""
         words = ("--unit-range", "token", "--units-per-range", "4", "--gpu-hour", "3.6")

@@ -37,7 +37,8 @@ REPORTS = [(), ("--threshold", "0", "--iterations", "token", "--fail-on", "total
 FLEET = ("--gpus", "1000", "--gpu-price", "30000", "--gpu-hour", "2.5", "--kwh-price", "0.2",
          "--gpu-watts", "700", "--engineer-weeks", "6", "--engineer-week", "5000", "--currency",
          "EUR", "--tokens-per-s", "1000000", "--requests-per-s", "100")
-PLANS = [(), ("--target", "all=3x", "--threshold", "0", *FLEET),
+AB = os.path.join(SOURCE, "tests", "recorded", "llm_decode_graph.ab.yaml")
+PLANS = [(), ("--target", "all=3x", "--threshold", "0", "--ab", AB, *FLEET),
          ("--unit-range", "token", "--units-per-range", "4", "--gpus", "8", "--gpu-hour", "3")]
 # A trace with itself, and with another, which has other kernels.
 OTHER = os.path.join(SOURCE, "tests", "operators", "hf_llama.kprof")
