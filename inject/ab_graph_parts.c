@@ -19,7 +19,7 @@ const struct kp_ab_graph_driver *kp_ab_graph_driver(void)
 	static _Atomic int known; /* 1: it is there; 2: it is not */
 
 	if (!atomic_load(&known)) {
-		struct kp_ab_graph_driver found;
+		struct kp_ab_graph_driver found = {0};
 		bool all = true;
 
 #define FIND(symbol, member, parameters)                                                           \

@@ -96,7 +96,7 @@ KP_FAKE_EXPORT CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph,
 KP_FAKE_EXPORT CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode *node,
 					  CUgraphExecUpdateResult *out)
 {
-	CUgraphExecUpdateResultInfo info;
+	CUgraphExecUpdateResultInfo info = {0};
 	CUresult result;
 
 	if (!node || !out)
