@@ -93,6 +93,8 @@ struct cached_name {
 };
 
 #define DEVICE_LIMIT 256
+/* A time from before the collector began, or after now, by more than this is none. */
+#define DOMAIN_SLACK_NS 3600000000000ULL
 
 struct kp_translator {
 	const struct kp_cupti *cupti;
@@ -100,7 +102,8 @@ struct kp_translator {
 	const struct kp_window_settings *asked;
 	struct cached_name names[NAME_CACHE_SIZE];
 	bool described[DEVICE_LIMIT];
-	uint64_t ahead_ns; /* what CUPTI's clock is ahead of kprof's; it may be behind */
+	uint64_t ahead_ns;         /* what CUPTI's clock is ahead of kprof's; it may be behind */
+	uint64_t begin_ns, now_ns; /* when records can lie, on kprof's clock */
 };
 
 struct kp_translator *kp_translator_create(const struct kp_cupti *cupti, struct kp_writer *writer)
@@ -111,6 +114,7 @@ struct kp_translator *kp_translator_create(const struct kp_cupti *cupti, struct 
 		translator->cupti = cupti;
 		translator->writer = writer;
 		translator->asked = kp_window_settings();
+		translator->begin_ns = kp_clock_now();
 	}
 	return translator;
 }
@@ -160,6 +164,20 @@ static uint64_t ours(const struct kp_translator *translator, uint64_t at_ns)
 	return at_ns ? at_ns - translator->ahead_ns : 0;
 }
 
+/*
+ * Puts both times of a record on kprof's clock. CUPTI has given records that were hours off (after
+ * a restart of its session, a day and more): those get times that are known to be invalid.
+ */
+static void convert(const struct kp_translator *translator, uint64_t *start_ns, uint64_t *end_ns)
+{
+	*start_ns = ours(translator, *start_ns);
+	*end_ns = ours(translator, *end_ns);
+	if (kp_time_quality(*start_ns, *end_ns) == KP_TIME_VALID &&
+	    (*start_ns + DOMAIN_SLACK_NS < translator->begin_ns ||
+	     *start_ns > translator->now_ns + DOMAIN_SLACK_NS))
+		*start_ns = *end_ns = UINT64_MAX;
+}
+
 static bool keeps(uint64_t start_ns, uint64_t end_ns)
 {
 	return kp_window_counts_keeps(start_ns, end_ns) && kp_standby_keeps(start_ns, end_ns);
@@ -183,16 +201,18 @@ static void translate_kernel(struct kp_translator *translator, const kernel_reco
 		.launch_type = record->launchType,
 	};
 	struct kp_launch launch = {
-		.start_ns = ours(translator, record->start),
-		.end_ns = ours(translator, record->end),
+		.start_ns = record->start,
+		.end_ns = record->end,
 		.graph_node = record->graphNodeId,
 		.correlation = record->correlationId,
 		.graph = record->graphId,
 	};
-	enum kp_time_quality quality = kp_time_quality(launch.start_ns, launch.end_ns);
+	enum kp_time_quality quality;
 	bool filtered = false;
 	enum kp_status status;
 
+	convert(translator, &launch.start_ns, &launch.end_ns);
+	quality = kp_time_quality(launch.start_ns, launch.end_ns);
 	kp_boards_kernel(record->name, record->deviceId, launch.start_ns, launch.end_ns);
 	if (!keeps(launch.start_ns, launch.end_ns)) {
 		kp_window_counts_discard(kp_inject.slot);
@@ -256,8 +276,7 @@ static enum kp_memop_kind copy_kind(uint8_t kind)
 static void write_memop(struct kp_translator *translator, struct kp_memop memop,
 			struct kp_counts *counts)
 {
-	memop.start_ns = ours(translator, memop.start_ns);
-	memop.end_ns = ours(translator, memop.end_ns);
+	convert(translator, &memop.start_ns, &memop.end_ns);
 	if (!keeps(memop.start_ns, memop.end_ns))
 		return;
 	counts->memops_recorded++;
@@ -300,6 +319,7 @@ void kp_translate(struct kp_translator *translator, uint8_t *bytes, size_t valid
 	CUptiResult result;
 
 	translator->ahead_ns = (uint64_t)ahead_ns;
+	translator->now_ns = kp_clock_now();
 	while (valid_bytes &&
 	       (result = translator->cupti->ActivityGetNextRecord(bytes, valid_bytes, &record)) !=
 		       CUPTI_ERROR_MAX_LIMIT_REACHED) {

@@ -216,16 +216,18 @@ static void settle_slot(const struct kp_live_slot *slot, int fd, struct kp_after
 		       (uint32_t)slot->pid, kp_status_message(status));
 }
 
-void kp_aftermath_settle(struct kp_live *live, int fd, struct kp_aftermath *out)
+void kp_aftermath_settle(struct kp_recording *recording, struct kp_aftermath *out)
 {
+	struct kp_live *live = recording->live;
 	uint32_t taken = atomic_load(&live->slots_taken);
 
 	*out = (struct kp_aftermath){0};
 	out->slotless = taken > KP_LIVE_SLOTS ? taken - KP_LIVE_SLOTS : 0;
 	wait_for_stragglers(live);
+	kp_recording_spend_spare(recording);
 	for (size_t i = 0; i < KP_LIVE_SLOTS; i++) {
 		if (is_taken(&live->slots[i]))
-			settle_slot(&live->slots[i], fd, out);
+			settle_slot(&live->slots[i], recording->fd, out);
 	}
 	print_messages(live);
 }

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "trace/live.h"
+#include "profiler/recording.h"
 
 struct kp_aftermath {
 	size_t processes;  /* that took a slot: they used CUDA */
@@ -19,8 +19,8 @@ struct kp_aftermath {
 
 /*
  * Waits a moment for processes that are just ending, appends counts for the killed ones to the
- * trace `fd` (O_APPEND), and prints the collectors' messages, each once.
+ * trace, and prints the collectors' messages, each once.
  */
-void kp_aftermath_settle(struct kp_live *live, int fd, struct kp_aftermath *out);
+void kp_aftermath_settle(struct kp_recording *recording, struct kp_aftermath *out);
 
 #endif

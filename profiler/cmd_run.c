@@ -239,7 +239,7 @@ static int launch(struct run *run)
 		return kp_fail("cannot start %s: %s", run->command, strerror(errno));
 	if (launched.exec_error)
 		return refuse(run, launched.exec_error);
-	kp_aftermath_settle(run->recording.live, run->recording.fd, &run->aftermath);
+	kp_aftermath_settle(&run->recording, &run->aftermath);
 	if (trace_bytes(&run->recording) > 0)
 		append_untraced(run, launched.pid);
 	bool done = conclude(run);

@@ -358,6 +358,29 @@ static void print_notes(FILE *file, const struct kp_report *report, const struct
 	}
 }
 
+/*
+ * Whether more launches were issued than are here cannot be said where nothing could count them; of
+ * a part of a trace nobody asks.
+ */
+static void print_uncounted(FILE *file, const struct kp_report *report, const struct kp_view *view)
+{
+	bool part = report->windows.reasons & 1ULL << KP_WINDOW_BY_PART;
+	size_t uncounted = 0;
+
+	for (size_t i = 0; i < report->process_count; i++) {
+		const struct kp_process_row *row = &report->processes[i];
+
+		uncounted += row->kernels > 0 && row->process->counts.has && !row->missing_known &&
+			     !KP_HAS(&row->process->info, PROCESS, source);
+	}
+	if (uncounted > 0 && !part)
+		kp_print_line(file, view, KP_STYLE_WARNING, "Missing",
+			      "unknown: the launches of %zu process%s could not be counted on "
+			      "their way to the driver (graphs with conditional nodes or nodes "
+			      "that are off, launches by the GPU, or past kprof's hooks)",
+			      uncounted, uncounted == 1 ? "" : "es");
+}
+
 /* Damage of the file, and processes that did not end well. */
 static void print_damage(FILE *file, const struct kp_report *report, const struct kp_view *view)
 {
@@ -455,5 +478,6 @@ void kp_print_header(FILE *file, const struct kp_report *report, const struct kp
 	print_refused(file, report, view);
 	print_absent_counters(file, report, view);
 	print_notes(file, report, view);
+	print_uncounted(file, report, view);
 	print_damage(file, report, view);
 }

@@ -16,7 +16,8 @@
 
 #define OPEN_FLAGS (O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC)
 #define MAX_NUMBER 100000
-#define MAX_BASE 200 /* bytes of the command's name in the trace's name */
+#define MAX_BASE 200            /* bytes of the command's name in the trace's name */
+#define SPARE_BYTES (256 << 10) /* what some hundred processes could not write any more */
 
 /* A new file named after the command: NAME.kprof, NAME.2.kprof, …: the first that is free. */
 static int create_named(const char *command, char path[PATH_MAX])
@@ -112,14 +113,14 @@ static void remove_trace(struct kp_recording *recording)
 		rename(recording->earlier, recording->trace);
 }
 
-/* Reserves the file's blocks. One that may not be so large gives an error, and no signal. */
-static int reserve(int fd)
+/* Reserves a file's blocks. One that may not be so large gives an error, and no signal. */
+static int reserve(int fd, size_t bytes)
 {
 	const struct sigaction ignore = {.sa_handler = SIG_IGN};
 	struct sigaction before;
 
 	sigaction(SIGXFSZ, &ignore, &before);
-	int error = posix_fallocate(fd, 0, sizeof(struct kp_live));
+	int error = posix_fallocate(fd, 0, (off_t)bytes);
 	sigaction(SIGXFSZ, &before, NULL);
 	return error;
 }
@@ -135,7 +136,7 @@ static bool create_live(struct kp_recording *recording)
 	name_beside(recording, "live", recording->live_path);
 	unlink(path); /* of a kprof that was killed and had our number */
 	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	int error = fd < 0 ? errno : reserve(fd);
+	int error = fd < 0 ? errno : reserve(fd, sizeof(struct kp_live));
 	void *mapping = MAP_FAILED;
 	if (error == 0) {
 		mapping = mmap(NULL, sizeof(struct kp_live), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
@@ -155,11 +156,33 @@ static bool create_live(struct kp_recording *recording)
 	return true;
 }
 
+/* A file without a name; where there is no room for it, there is none. */
+static void create_spare(struct kp_recording *recording)
+{
+	char path[PATH_MAX + 32];
+
+	name_beside(recording, "spare", path);
+	unlink(path);
+	recording->spare_fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (recording->spare_fd < 0)
+		return;
+	unlink(path);
+	reserve(recording->spare_fd, SPARE_BYTES);
+}
+
+void kp_recording_spend_spare(struct kp_recording *recording)
+{
+	if (recording->spare_fd >= 0)
+		close(recording->spare_fd);
+	recording->spare_fd = -1;
+}
+
 bool kp_recording_open(struct kp_recording *recording, const char *output, const char *command)
 {
 	char name[PATH_MAX];
 
 	recording->live = NULL;
+	recording->spare_fd = -1;
 	recording->earlier[0] = '\0';
 	recording->fd = output ? open_output(output) : create_named(command, name);
 	if (recording->fd < 0)
@@ -174,14 +197,17 @@ bool kp_recording_open(struct kp_recording *recording, const char *output, const
 	}
 	if (!set_earlier_aside(recording))
 		kp_fail("cannot write %s: %s", path, strerror(errno));
-	else if (create_live(recording))
+	else if (create_live(recording)) {
+		create_spare(recording);
 		return true;
+	}
 	remove_trace(recording);
 	return false;
 }
 
 void kp_recording_close(struct kp_recording *recording, bool keep)
 {
+	kp_recording_spend_spare(recording);
 	munmap(recording->live, sizeof *recording->live);
 	unlink(recording->live_path);
 	if (!keep) {

@@ -16,6 +16,7 @@ struct kp_recording {
 	char live_path[PATH_MAX + 32]; /* absolute */
 	char earlier[PATH_MAX + 32];   /* where the trace that was there waits; empty: none was */
 	int fd;                        /* of the trace, O_APPEND */
+	int spare_fd;                  /* room on its disk; -1: none */
 	struct kp_live *live;
 };
 
@@ -24,6 +25,11 @@ struct kp_recording {
  * `command` where that is NULL. Says what is wrong and returns false; then nothing is left behind.
  */
 bool kp_recording_open(struct kp_recording *recording, const char *output, const char *command);
+/*
+ * Gives back the room that was kept on the disk from the start: where the program has filled it,
+ * what is missing from the trace can still be said.
+ */
+void kp_recording_spend_spare(struct kp_recording *recording);
 /* Removes the mapping's file; unless `keep`, the trace as well, and an earlier one comes back. */
 void kp_recording_close(struct kp_recording *recording, bool keep);
 

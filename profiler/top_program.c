@@ -163,7 +163,7 @@ static void settle(struct kp_top_program *program)
 	struct kp_aftermath aftermath;
 	struct stat about;
 
-	kp_aftermath_settle(program->recording.live, program->recording.fd, &aftermath);
+	kp_aftermath_settle(&program->recording, &aftermath);
 	if (program->recorded && fstat(program->recording.fd, &about) == 0)
 		kp_say("the trace is in %s (%s)", program->recording.trace,
 		       kp_human_bytes((uint64_t)about.st_size, 3).text);

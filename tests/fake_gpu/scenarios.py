@@ -65,6 +65,14 @@ def check_overlap(run):
                   (400000, 200000))
 
 
+def check_two_devices(run):
+    """The tail of a GPU that the program did not wait for is not lost (pytorch 181238) [8]."""
+    check_sum(run.document, run.ledger)
+    require_equal("kernels", run.counts["kernels"], run.ledger["kernels_issued"])
+    require_equal("untimed", run.counts["kernels_untimed"], 0)
+    require_equal("GPUs", len(run.document["gpus"]), 2)
+
+
 def check_two_durations(run):
     shares = [run.kernel(name)["total_ns"] for name in ("short_kernel", "long_kernel")]
     require_equal("totals", shares, [50 * 700, 50 * 2300])
@@ -74,6 +82,24 @@ def check_graph(run):
     """All nodes of a launch share one correlation id, and each is counted [1]."""
     require_equal("in graphs", run.counts["kernels_in_graphs"], run.counts["kernels"])
     require_equal("graph calls", run.kernel("vector_add")["graph_calls"], run.counts["kernels"])
+
+
+def check_updated(run):
+    """An updated graph has the kernels that it has now, an update that fails changes nothing."""
+    check_sum(run.document, run.ledger)
+    require_equal("calls", [run.kernel(name)["calls"] for name in ("work", "other")], [250, 255])
+
+
+def check_uncountable(kernels):
+    """What cannot be counted from outside is unknown, and the report says so (kineto 1062) [2]."""
+    def check(run):
+        process, = run.document["processes"]
+        require_equal("issued", process["counts"]["kernels_issued"], None)
+        require_equal("missing", process["kernels_missing"], None)
+        require_equal("kernels", run.counts["kernels"], kernels)
+        text = " ".join(run.place.text.split())
+        require("Missing unknown: the launches of 1 process could not" in text, f"the report does not say so: {run.place.text}")
+    return check
 
 
 def check_memops(run):
@@ -173,6 +199,12 @@ def check_absurd(run):
     require(run.document["totals"]["span_ns"] <= 500000, "an absurd time stretches the span")
 
 
+def check_far(run):
+    """Times a day off are no times: they are counted, and stretch nothing (pytorch 192021) [4]."""
+    check_absurd(run)
+    check_sum(run.document, run.ledger)
+
+
 def check_clock_step(run):
     """A clock that steps back makes nothing negative (kineto 917) [21]."""
     require_equal("timed", run.counts["kernels_timed"], 500)
@@ -190,6 +222,12 @@ def check_unfinished(run):
     require_equal("untimed", run.counts["kernels_untimed"], 20)
 
 
+def check_spinning(run):
+    """While a kernel spins kprof waits for no GPU, on no path (nvbench 136) [33]."""
+    require_equal("waits for the GPU", run.ledger["waits"], 0)
+    check_sum(run.document, run.ledger)
+
+
 def check_refused(run):
     """The program ran well, and the report says why it is empty, not «0 kernels» [30, 31]."""
     require_equal("issued on the GPU", run.ledger["kernels_issued"], 5)
@@ -203,6 +241,7 @@ def check_refused(run):
 
 
 def check_detached(run):
+    """Threads still launch while main returns (THAPI 276, kineto 686) [32]."""
     require(0 < run.counts["kernels"] <= run.ledger["kernels_issued"],
             f"{run.counts['kernels']} of {run.ledger['kernels_issued']} kernels")
     require_equal("unfinished processes", run.counts["processes_unfinished"], 0)
@@ -572,7 +611,8 @@ def play_torn(scenario, place):
 
 
 def check_shared(run):
-    """The program's own profiler has its records (its output says so), and kprof has all."""
+    """The program's own profiler has its records (its output says so), and kprof has all (pytorch
+    117935, TensorRT-LLM 9073) [29]."""
     require_equal("kernels", run.counts["kernels"], run.ledger["kernels_issued"])
     require_equal("memory operations", run.ledger["memops_delivered"],
                   run.ledger["memops_issued"])
@@ -626,6 +666,7 @@ SCENARIOS = [
              args=["--kernels", "100", "--name", "short_kernel", "--name", "long_kernel",
                    "--duration-ns", "700", "--duration-ns", "2300"]),
     Scenario("device", args=FIVE, kernels=5, check=check_device),
+    # every door, by every way to it (THAPI 105, NVBit 134) [34]; static cudart: tests/gpu
     *[Scenario(f"api_{api.replace('-', '_')}", args=[*MANY, "--api", api], kernels=500) for api in
       ("ex", "coop", "launch-ptsz", "ex-ptsz", "coop-ptsz")],
     Scenario("default_stream", args=[*MANY, "--streams", "0"], kernels=500),
@@ -636,6 +677,12 @@ SCENARIOS = [
              args=["--kernels", "0", "--graph", "24x100", "--graph-from", "capture", "--print"]),
     Scenario("graph_nested", kernels=70, check=check_graph,
              args=["--kernels", "0", "--graph", "7x10", "--graph-from", "nested", "--print"]),
+    Scenario("graph_update", program="prog_graphs", args=["update", "100"], kernels=505,
+             check=check_updated),
+    Scenario("graph_disabled", program="prog_graphs", args=["disable", "100"],
+             check=check_uncountable(250)),
+    Scenario("graph_condition", program="prog_graphs", args=["condition", "100"],
+             check=check_uncountable(300)),
     Scenario("memops", args=["--kernels", "0", "--memops", "300", "--print"], kernels=0,
              check=check_memops),
     Scenario("threads", args=["--kernels", "2000", "--threads", "8", "--streams", "2", "--print"],
@@ -643,6 +690,8 @@ SCENARIOS = [
     Scenario("many", args=["--kernels", "200000", "--streams", "3", "--print"], kernels=200000,
              check=check_durations),
     Scenario("nvtx", args=[*MANY, "--nvtx"], kernels=500, check=check_ranges),
+    Scenario("two_devices", program="prog_leave", args=["devices", "300"], faults="late=50",
+             check=check_two_devices),
     Scenario("names", kernels=4 * len(NAMES), check=check_names,
              args=["--kernels", str(4 * len(NAMES))] +
              [part for name in NAMES for part in (b"--name", name)]),
@@ -651,6 +700,9 @@ SCENARIOS = [
     Scenario("fork_before", args=["--kernels", "30", "--fork", "before", "--print"], kernels=60,
              check=check_processes),
     Scenario("fork_after", args=["--kernels", "30", "--fork", "after", "--print"], kernels=30),
+    # a child that does not use the GPU flushes nothing at its end (HPCToolkit 195) [22]
+    Scenario("fork_after_hang", args=["--kernels", "30", "--fork", "after", "--print"],
+             faults="hang_flush", agrees=False, seconds=9, says=("did not give back",)),
     Scenario("script", script=SH_SCRIPT, status=6, kernels=42),
     Scenario("script_env", script=ENV_SCRIPT, kernels=15),
     Scenario("script_static", script=STATIC_SCRIPT, kernels=7),
@@ -673,6 +725,12 @@ SCENARIOS = [
     Scenario("sigkill_self", args=[*MANY, "--sigkill-self"], status=128 + 9, says=("unfinished",)),
     Scenario("still_running", args=["--kernels", "20", "--duration-ns", FOREVER_NS, "--no-sync"],
              kernels=20, seconds=12, check=check_unfinished),
+    *[Scenario(f"spinning{name}", args=["--kernels", "150", "--streams", "3", "--interval-us", "4000",
+                                        "--duration-ns", FOREVER_NS, "--graph", "3x100", "--nvtx",
+                                        "--recreate", "40", "--no-sync"],
+               options=options, faults="wall", agrees=False, seconds=12, check=check_spinning)
+      for name, options in (("", ()), ("_host", ("--host",)), ("_duty", ("--duty", "50")),
+                            ("_range", ("--range", "ten launches")))],
     Scenario("detached_threads", agrees=False, check=check_detached,
              args=["--kernels", "1000000", "--threads", "4", "--detached", "--print"]),
     Scenario("slow_flush", args=["--kernels", "250", "--interval-us", "10000"], kernels=250,
@@ -695,6 +753,8 @@ SCENARIOS = [
              check=check_untimed),
     Scenario("absurd", args=MANY, faults="absurd=5", kernels=500, says=("invalid",),
              check=check_absurd),
+    *[Scenario(f"far{name}", args=MANY, faults=f"far=5{faults}", kernels=500, says=("invalid",),
+               check=check_far) for name, faults in (("", ""), ("_no_timestamps", ",timestamp"))],
     Scenario("clock_step", args=MANY, faults="clock_step=250", kernels=500,
              check=check_clock_step),
     Scenario("unknown_kind", args=MANY, faults="unknown_kind=10", kernels=500, says=("unknown",),
@@ -803,6 +863,8 @@ SCENARIOS = [
           ("_async", "", [], check_duty(True), ()),
           ("_old", ",version=23", [], check_duty(False), (r"CUDA 12\.6",)),
           ("_slow", ",switch_cost=2000", [], check_duty(True), ()))],
+    # no hook allocates inside malloc's own start-up (jemalloc 329) [27]
+    Scenario("own_malloc", program="prog_malloc", kernels=50),
     # a module that is being relocated while other threads are in dlsym
     Scenario("loading", program="prog_loading", args=["{fakes}/hoard.so", "20"], kernels=400,
              check=lambda run: check_sum(run.document, run.ledger)),

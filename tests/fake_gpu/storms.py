@@ -1,15 +1,19 @@
-"""Scenarios of programs that leave launches other than by returning, and of storms of events."""
+"""Scenarios of programs that leave launches other than by returning, and of storms of events, most
+of them while the windows of --duty come and go."""
 
+import os
 import random
 import subprocess
 import time
 
-from harness import (check_agreement, check_manners, check_own_counts, check_sum, end, require,
-                     require_equal, start_under_kprof)
+from harness import (check_agreement, check_manners, check_own_counts, check_sum, end, kill,
+                     require, require_equal, start_under_kprof)
 from scenario import Scenario
 
 IN_LAUNCHES = "wall,graph_launch=3000,slow_record=3000"
 DUTY = ("--duty", "20")
+BUSY = ["--kernels", "4000", "--interval-us", "60", "--threads", "3", "--graph", "20x1000",
+        "--sync-every", "7", "--print"]
 
 
 def windows_of(run):
@@ -61,6 +65,33 @@ def play_control(scenario, place):
     require(ledger["finalizes"] > 0, "CUPTI was never detached")
 
 
+def play_kill(scenario, place):
+    """SIGKILL in and between windows: what was issued outside is exact, the rest is missing."""
+    draw = random.Random(5)
+    for _ in range(5):
+        for path in (place.trace, place.ledger.path):
+            if os.path.exists(path):
+                os.unlink(path)
+        process, pid = start_under_kprof(scenario, place)
+        time.sleep(0.3 + draw.random())
+        kill(pid)
+        require_equal("status", end(process).status, 128 + 9)
+        ledger = place.ledger.read()
+        check_manners(ledger)
+        document = place.report()
+        row, = document["processes"]
+        counts = row["counts"]
+        # each thread may have been killed on its way out of the driver, before its count
+        unseen = ledger["kernels_issued"] - counts["kernels_issued"]
+        require(0 <= unseen <= 3 * 20, f"{unseen} more issued than counted")
+        require_equal("fate", row["fate"], "killed")
+        told = document["counts"]["kernels"] + counts["kernels_out_of_window"] + \
+            counts["records_dropped"] + row["kernels_missing"]
+        require_equal("told", told, counts["kernels_issued"])
+        require(counts["kernels_out_of_window"] > row["kernels_missing"],
+                f"what was outside counts as missing: {counts}")
+
+
 SCENARIOS = [
     # launches under way when CUPTI is detached have their records
     Scenario("storm_under_way", options=DUTY, faults="wall,slow_record=3000", check=check_exact,
@@ -73,7 +104,24 @@ SCENARIOS = [
           ("jump", "60", "wall,signal=3", check_left, False),
           ("reset", "600", "wall", check_exact, True),
           ("invalid", "600", "wall", check_exact, True),
-          ("fork", "500", "wall", check_exact, True))],
+          ("fork", "500", "wall", check_exact, True),
+          ("threads", "2000", "wall", check_exact, True),
+          ("capture", "30", "wall", check_exact, True))],
+    Scenario("storm_load", program="prog_leave", options=DUTY, faults="wall", check=check_exact,
+             args=["load", "2500", "{fakes}/morsel.so"]),
+    # what the program does to files, users and children
+    *[Scenario(f"storm_{name}", args=[*BUSY, *args], options=DUTY, faults="wall", root=root,
+               check=check_exact)
+      for name, args, root in (
+          ("close_late", ["--close-late"], False), ("dup_fds", ["--dup-fds"], False),
+          ("chdir", ["--chdir", "/"], False), ("chroot", ["--chroot", "{directory}"], True))],
+    Scenario("storm_no_tmp", args=BUSY, options=DUTY, faults="wall", check=check_exact,
+             env={"TMPDIR": "/no/such/directory"}),
+    Scenario("storm_fork_again", args=[*BUSY, "--fork", "again"], options=DUTY,
+             faults="wall,refork", agrees=False, check=check_exact),
+    Scenario("storm_kill", play=play_kill, options=DUTY, faults="wall",
+             args=["--kernels", "10000000", "--interval-us", "60", "--threads", "3", "--graph",
+                   "20x1000000", "--sync-every", "7"]),
     Scenario("storm_control", play=play_control, faults="wall", options=("--delay", "0"),
              args=["--kernels", "4000", "--interval-us", "200", "--threads", "4", "--graph",
                    "20x1000", "--nvtx", "--streams", "2"]),

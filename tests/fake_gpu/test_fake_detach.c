@@ -183,6 +183,23 @@ static void the_wall_clock_can_rule(void)
 }
 
 /* X(test, KP_FAKE): each body in a child of its own. */
+/* ---- times after a restart ---- */
+
+static void far_times_are_early_and_late(void)
+{
+	const struct kp_client_record *records = kp_client.records;
+
+	kp_client_begin();
+	launch_many(6);
+	flush();
+	KP_EXPECT(kp_client.count == 6);
+	KP_EXPECT(records[1].start_ns + 100000000000000U == records[0].end_ns);
+	KP_EXPECT(records[3].start_ns - 100000000000000U == records[2].end_ns);
+	KP_EXPECT(records[3].end_ns - records[3].start_ns ==
+		  records[2].end_ns - records[2].start_ns);
+	KP_EXPECT(kp_fake_counted(KP_FAKE_kernels_absurd) == 3);
+}
+
 #define BODIES(X)                                                                                  \
 	X(finalizing_detaches, NULL)                                                               \
 	X(finalizing_elsewhere_is_unsafe, NULL)                                                    \
@@ -191,6 +208,7 @@ static void the_wall_clock_can_rule(void)
 	X(graphs_survive_in_one_go, NULL)                                                          \
 	X(graphs_launched_between_are_lost, NULL)                                                  \
 	X(graphs_of_other_threads_are_lost, "graph_launch=100000")                                 \
+	X(far_times_are_early_and_late, "far=2")                                                   \
 	X(the_wall_clock_can_rule, "wall")
 
 #define TEST(body, faults)                                                                         \

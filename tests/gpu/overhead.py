@@ -1,54 +1,65 @@
 #!/usr/bin/env python3
 """What profilers cost on this GPU, in one run: every tool on every workload, in turns.
 
-A pass runs one workload under every tool, in an order that changes from pass to pass; passes go on
-until the budget is spent, each workload getting an equal share of the time. A tool counts only where
-it has shown that it recorded something. The arithmetic is in measure.py.
+Rows that the GPU bounds: a pass runs one workload under every tool, in an order that changes from
+pass to pass; passes go on until the budget is spent, each workload getting an equal share of the
+time. Rows that the CPU bounds: processes of all tools take turns (side_by_side.py), and windows of
+--duty are compared with what is around them (window_costs.py). A tool counts only where it has shown
+that it recorded something. The arithmetic is in measure.py.
 """
 
 import argparse
 import dataclasses
-import glob
 import json
 import os
 import re
-import shutil
 import sys
 import time
 from pathlib import Path
 
 import measure
+import side_by_side
+import window_costs
 from checks import facts
 from compare import median
 from measure import Cell, Target
-from report import Report
+from overhead_tools import TOOLS, found
 from runner import Bench, Failure, Skip, require
 
 ROOT = Path(__file__).resolve().parents[2]
-IN_PROCESS = [sys.executable, "-B", ROOT / "tests/gpu/in_process.py"]
 TORCH_DECODE = ROOT / "samples/torch_decode.py"
-NSYS_PLACES = "/opt/nvidia/nsight-compute/*/host/target-linux-x64/nsys"
-BUDGET_S, STEP_LIMIT_S, MOST_PASSES = 240, 90, 21
+BLOCKS = ROOT / "tests/gpu/blocks.py"
+BUDGET_S, STEP_LIMIT_S = 240, 90
+MOST_PASSES, MOST_BLOCKS = 21, 600  # of runs; of blocks, side by side
+SETS = 2  # of processes of a row that is measured side by side, at the same time
 
 
 # ---- workloads ----
 
 @dataclasses.dataclass(frozen=True)
 class Workload:
-    """A row. `script`: the program is Python's; `value` reads what it says of itself."""
+    """A row. `value` reads what a run says of itself; without it, the row is measured in blocks."""
 
     name: str
     unit: str
-    options: tuple
-    value: object
+    command: tuple  # {build}, {blocks}: where things are
     what: str
-    script: bool = False
+    value: object = None
     tools: tuple = ()  # empty: all
+    each: object = None  # instead of `value`: (how it ended, windows) to a value of each window
 
+    @property
+    def side_by_side(self):
+        return not self.value and not self.each
 
-def issue_ns(ran):
-    """samples/spin --empty: the host's time to issue a launch, on stderr."""
-    return found(r"empty: ([\d.]+) ns a launch to issue", ran.stderr.decode())
+    def samples(self, number, ran, windows):
+        """By set and pass, of the pass of this number. Windows of a run are a set."""
+        if not self.each:
+            return {(0, number): self.value(ran)}
+        return {(number, at): value for at, value in enumerate(self.each(ran, windows))}
+
+    def words(self, build):
+        return [word.format(build=build, blocks=BLOCKS) for word in self.command]
 
 
 def node_ns(ran):
@@ -68,139 +79,48 @@ def token_ms(ran):
     return found(r"^decode: ([\d.]+) ms an iteration", ran.stderr.decode())
 
 
-def found(pattern, text):
-    match = re.search(pattern, text, re.M)
-    require(match, f"no /{pattern}/ in the output")
-    return float(match[1])
+def window_percents(ran, windows):
+    tokens = [(int(begin), int(end)) for begin, end in
+              re.findall(r"^token (\d+) (\d+)$", ran.text(), re.M)]
+    values = window_costs.percents(tokens, windows)
+    require(values, f"no window of {len(windows)} has tokens around it")
+    return values
 
+
+SPIN = "{build}/samples/spin"
+DECODE = (sys.executable, str(TORCH_DECODE))
+EMPTY_BLOCKS = (sys.executable, "{blocks}", "empty", "{build}/samples/libspin.so")
+DECODE_BLOCKS = (sys.executable, "{blocks}", "decode", str(TORCH_DECODE))
+FEW = ("bare", "kprof", "duty", "raw")  # of rows that last long
+STEADY = tuple(tool for tool in TOOLS if tool != "duty")  # blocks are shorter than its periods
 
 WORKLOADS = [
-    Workload("empty", "ns", ("--empty", "200000"), issue_ns, "back-to-back empty launches"),
-    Workload("nodes", "ns", ("--graph-nodes", "500", "--node-cycles", "0", "--replays", "200"),
-             node_ns, "a node of a graph of 500 empty kernels"),
-    Workload("row", "µs", ("--spin-us", "5", "--spin-count", "20000"), step_us,
-             "a kernel of a row of kernels of 5 µs"),
-    Workload("eager", "ms", (), token_ms, "a token of torch_decode.py, eager", script=True),
-    Workload("graph", "ms", ("--graph",), token_ms, "the same in a CUDA graph", script=True),
+    Workload("empty", "ns", (*EMPTY_BLOCKS, "5000"), "back-to-back empty launches",
+             tools=STEADY),
+    Workload("nodes", "ns", (SPIN, "--graph-nodes", "500", "--node-cycles", "0", "--replays", "200"),
+             "a node of a graph of 500 empty kernels", node_ns),
+    Workload("row", "µs", (SPIN, "--spin-us", "5", "--spin-count", "20000"),
+             "a kernel of a row of kernels of 5 µs", step_us),
+    Workload("eager", "ms", (*DECODE_BLOCKS, "--steps", "4"),
+             "a token of torch_decode.py, eager", tools=STEADY),
+    Workload("graph", "ms", (*DECODE, "--graph"), "the same in a CUDA graph", token_ms),
     # Seconds long, for what is switched on and off within a run.
-    Workload("eager-long", "ms", ("--rounds", "12"), token_ms, "`eager`, 12 times as long",
-             script=True, tools=("bare", "kprof", "duty", "raw")),
-    Workload("graph-long", "ms", ("--graph", "--rounds", "64"), token_ms,
-             "`graph`, 64 times as long", script=True, tools=("bare", "kprof", "duty", "raw")),
+    Workload("eager-long", "ms", (*DECODE, "--rounds", "12"), "`eager`, 12 times as long",
+             token_ms, tools=FEW),
+    Workload("graph-long", "ms", (*DECODE, "--graph", "--rounds", "64"),
+             "`graph`, 64 times as long", token_ms, tools=FEW),
+    Workload("eager-duty", "%", (sys.executable, "{blocks}", "tokens", "25", str(TORCH_DECODE)),
+             "what windows cost `eager`, each against the tokens around it", tools=("duty",),
+             each=window_percents),
 ]
-
-
-# ---- tools ----
-
-def require_kernels(bench, trace):
-    """The trace holds kernels, and none were dropped."""
-    seen = Report(bench.run([bench.build / "kprof", "report", "--format", "json", trace]).stdout)
-    require(seen.kernels > 0, "kprof recorded no kernels")
-    require(seen.dropped == 0, f"kprof's records dropped: {seen.dropped}")
-
-
-def command_of(bench, workload):
-    if workload.script:
-        return [sys.executable, TORCH_DECODE, *workload.options]
-    return [bench.build / "samples/spin", *workload.options]
-
-
-def run_bare(bench, workload):
-    return bench.run(command_of(bench, workload))
-
-
-def require_detached(bench, trace):
-    """The same, and CUPTI left the program after windows."""
-    require_kernels(bench, trace)
-    info = bench.run([bench.build / "kprof", "info", "--format", "json", trace])
-    windows = [window for process in json.loads(info.text())["processes"]
-               for window in process["windows"]]
-    require(any(window["detached"] for window in windows),
-            f"CUPTI was never detached in {len(windows)} windows")
-
-
-def run_kprof(bench, workload, options=(), check=require_kernels):
-    trace = bench.folder / "run.kprof"
-    ran = bench.run([bench.build / "kprof", "record", *options, "-o", trace, "--",
-                     *command_of(bench, workload)])
-    check(bench, trace)
-    trace.unlink()
-    return ran
-
-
-def run_duty(bench, workload):
-    usage = bench.run([bench.build / "kprof", "record", "--help"], status=None).text()
-    if "--duty" not in usage:
-        raise Skip("this kprof has no --duty")
-    return run_kprof(bench, workload, ("--duty", "2%"), require_detached)
-
-
-def run_host(bench, workload):
-    usage = bench.run([bench.build / "kprof", "record", "--help"], status=None).text()
-    if "--host" not in usage:
-        raise Skip("this kprof has no --host")
-    return run_kprof(bench, workload, ("--host",))
-
-
-def run_raw(bench, workload):
-    library = bench.build / "tests/gpu/libraw_cupti.so"
-    if not library.exists():
-        raise Skip(f"{library} was not built")
-    ran = bench.run(command_of(bench, workload), env={"CUDA_INJECTION64_PATH": str(library)})
-    require(found(r"^raw_cupti: (\d+) bytes of records", ran.stderr.decode()) > 0,
-            "raw CUPTI recorded nothing")
-    return ran
-
-
-def find_nsys():
-    return shutil.which("nsys") or next(iter(sorted(glob.glob(NSYS_PLACES), reverse=True)), None)
-
-
-def run_nsys(bench, workload):
-    nsys = find_nsys()
-    if not nsys:
-        raise Skip("no nsys here")
-    out = bench.folder / "nsys"
-    ran = bench.run([nsys, "profile", "--trace=cuda", "--cuda-graph-trace=node", "--sample=none",
-                     "--cpuctxsw=none", "--force-overwrite=true", "--output", out,
-                     *command_of(bench, workload)])
-    reports = list(bench.folder.glob("nsys.*"))
-    require(any(report.stat().st_size for report in reports), "nsys left no report")
-    for report in reports:
-        report.unlink()
-    return ran
-
-
-def in_process(profiler, package):
-    def run(bench, workload):
-        probe = f"import importlib.util, sys; sys.exit(not importlib.util.find_spec('{package}'))"
-        if bench.run([sys.executable, "-c", probe], status=None).status != 0:
-            raise Skip(f"no {package} here")
-        program = TORCH_DECODE if workload.script else bench.build / "samples/libspin.so"
-        ran = bench.run([*IN_PROCESS, profiler, program, *workload.options])
-        require(found(r"^in_process: (\d+) records", ran.stderr.decode()) > 0,
-                f"{profiler} recorded nothing")
-        return ran
-    return run
-
-
-TOOLS = {
-    "bare": run_bare,
-    "kprof": run_kprof,
-    "host": run_host,
-    "duty": run_duty,
-    "raw": run_raw,
-    "nsys": run_nsys,
-    "proton": in_process("proton", "triton"),
-    "torch-cuda": in_process("torch-cuda", "torch"),
-    "torch-cpu-cuda": in_process("torch-cpu-cuda", "torch"),
-}
 
 TARGETS = [
     Target("kprof", (), "ratio", "raw", 1.02),
     Target("kprof", ("empty", "eager"), "added", "nsys", 0.6),
     Target("kprof", ("graph", "graph-long"), "ratio", "bare", 1.055),
     Target("host", ("graph", "graph-long"), "ratio", "kprof", 1.01),
+    Target("off", ("empty", "eager"), "ratio", "bare", 1.01),
+    Target("duty", ("eager-duty",), "value", "%", 1.0),
     Target("duty", ("eager-long", "graph-long"), "ratio", "bare", 1.01),
 ]
 
@@ -212,7 +132,7 @@ class Study:
 
     def __init__(self, build, logs, budget_s, step_limit_s, most_passes):
         self.build, self.logs = Path(build).resolve(), Path(logs)
-        self.step_limit_s, self.most_passes = step_limit_s, most_passes
+        self.step_limit_s, self.passes_asked = step_limit_s, most_passes
         self.end = time.monotonic() + budget_s
         self.cells = {}
         self.passes = {}
@@ -230,19 +150,35 @@ class Study:
             return
         bench = Bench(self.build, self.logs / f"{workload.name}-{tool}-{number}", limit_s)
         try:
-            value = workload.value(TOOLS[tool](bench, workload))
+            shown = TOOLS[tool].run(bench, workload.words(self.build))
+            samples = workload.samples(number, *shown)
         except (Failure, Skip) as reason:
             if self.left_s() < 0:
                 print(f"{workload.name:<10} {tool:<15} the budget was spent", flush=True)
                 return
-            cell.reason = str(reason)
+            cell.give_up(reason)
         except Exception as error:  # a step that breaks does not stop the others
-            cell.reason = f"{type(error).__name__}: {error}"
+            cell.give_up(f"{type(error).__name__}: {error}")
         else:
-            cell.samples[number] = value
-        word = f"{cell.samples[number]:.6g} {workload.unit}" if number in cell.samples else (
-            f"failed: {cell.reason}")
+            cell.samples.update(samples)
+        word = cell.reason or f"{median(samples.values()):.6g} {workload.unit}"
         print(f"{workload.name:<10} {tool:<15} pass {number}  {word}", flush=True)
+
+    def run_side_by_side(self, workload, sets, limit_s):
+        cells = self.cells[workload.name]
+        tools = {tool: TOOLS[tool] for tool in cells if tool in TOOLS}
+        end = time.monotonic() + limit_s
+
+        def make_bench(tool, part):
+            return Bench(self.build, self.logs / f"{workload.name}-{tool}-{part}",
+                         end - time.monotonic())
+        self.passes[workload.name] = side_by_side.run(
+            side_by_side.Seats(cells, make_bench), tools, workload.words(self.build), sets, limit_s,
+            self.passes_asked or MOST_BLOCKS)
+        for tool, cell in cells.items():
+            word = cell.reason or (f"{median(cell.values):.6g} {workload.unit}" if cell.values
+                                   else "the budget was spent")
+            print(f"{workload.name:<10} {tool:<15} {len(cell.values)} blocks  {word}", flush=True)
 
     def run_pass(self, workload):
         number = self.passes[workload.name]
@@ -259,18 +195,25 @@ class Study:
     def next_workload(self, workloads):
         """The one that has had the least time, of those whose next pass still fits."""
         fits = [workload for workload in workloads
-                if self.passes[workload.name] < self.most_passes
+                if self.passes[workload.name] < (self.passes_asked or MOST_PASSES)
                 and self.longest_s[workload.name] <= self.left_s()
                 and any(not cell.reason for cell in self.cells[workload.name].values())]
         return min(fits, key=lambda workload: self.spent_s[workload.name], default=None)
 
-    def run(self, workloads, tools):
+    def run(self, workloads, tools, sets):
         for workload in workloads:
-            self.cells[workload.name] = {tool: Cell() for tool in tools
-                                         if not workload.tools or tool in workload.tools}
+            names = [tool for tool in tools if not workload.tools or tool in workload.tools]
+            if workload.side_by_side and "bare" in names:
+                names.insert(0, side_by_side.ALONE)
+            self.cells[workload.name] = {tool: Cell() for tool in names}
             self.passes[workload.name] = 0
             self.spent_s[workload.name] = self.longest_s[workload.name] = 0.0
-        while (workload := self.next_workload(workloads)) and self.left_s() > 1:
+        share_s = self.left_s() / max(1, len(workloads))
+        for workload in workloads:
+            if workload.side_by_side:
+                self.run_side_by_side(workload, sets, share_s)
+        rest = [workload for workload in workloads if not workload.side_by_side]
+        while (workload := self.next_workload(rest)) and self.left_s() > 1:
             self.run_pass(workload)
 
 
@@ -291,12 +234,16 @@ def write(study, workloads, page, about):
                                             study.cells[workload.name], TARGETS)]
     about = [*about, *((f"`{workload.name}`", f"{workload.what}, {workload.unit}")
                        for workload in workloads),
-             ("ratios", "medians of the ratios within a pass; added: against bare in a pass"),
+             ("ratios", "medians of the ratios within a pass, with an interval that holds the true "
+              "median with 95 % confidence in every set; added: against bare in a pass"),
+             ("`alone`", "bare before the others were there, in a row whose processes of all tools "
+              "take turns of a block each; their launching threads share a CPU of their own"),
              ("`proton`, `torch-…`", "spin runs as a library inside a Python process")]
     text = measure.markdown("What profilers cost", about, lines)
     page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text(text)
-    raw = {row: {tool: {"samples": cell.samples, "reason": cell.reason}
+    raw = {row: {tool: {"samples": [[*at, value] for at, value in cell.samples.items()],
+                        "reason": cell.reason}
                  for tool, cell in cells.items()} for row, cells in study.cells.items()}
     page.with_suffix(".json").write_text(json.dumps(raw, indent=1) + "\n")
     return text
@@ -319,7 +266,9 @@ def parse_arguments(arguments):
     parser.add_argument("--out", help="folder for overhead.md, overhead.json and logs/")
     parser.add_argument("--budget", type=float, default=BUDGET_S, metavar="SECONDS")
     parser.add_argument("--step-limit", type=float, default=STEP_LIMIT_S, metavar="SECONDS")
-    parser.add_argument("--passes", type=int, default=MOST_PASSES, help="at most so many")
+    parser.add_argument("--passes", type=int, help="at most so many")
+    parser.add_argument("--sets", type=int, default=SETS,
+                        help="of processes, in rows that are measured side by side")
     parser.add_argument("--rows", metavar="NAME,…")
     parser.add_argument("--columns", metavar="NAME,…")
     parser.add_argument("--list", action="store_true", help="name the rows and columns")
@@ -343,7 +292,7 @@ def main(arguments=None):
             ROOT / f"docs/results/{dict(about)['date'][:10]}-{gpu}-overhead.md")
     logs = Path(args.out) / "logs" if args.out else ROOT / "build/overhead-logs"
     study = Study(args.build, logs, args.budget, args.step_limit, args.passes)
-    study.run(args.rows, args.columns)
+    study.run(args.rows, args.columns, args.sets)
     print(write(study, args.rows, page, about))
     seen = list(verdicts(study, args.rows))
     for workload, word, text in seen:

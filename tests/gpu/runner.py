@@ -5,6 +5,7 @@ where that is not good enough, or Skip where this machine lacks something. Every
 runs leaves its command line, output and errors in a folder of its own.
 """
 
+import contextlib
 import dataclasses
 import os
 import resource
@@ -51,6 +52,15 @@ class Ran:
         raise Failure(f"no line «{name} N» in the output: {self.log}.out")
 
 
+@dataclasses.dataclass
+class Started:
+    """A command that runs."""
+
+    process: subprocess.Popen
+    log: Path
+    begin: float
+
+
 class Bench:
     """What a check works with: the build, a folder for its files, and a clock that runs out."""
 
@@ -71,8 +81,8 @@ class Bench:
         environment.update(extra or {})
         return environment
 
-    def run(self, argv, status=0, env=None):
-        """Runs a command to its end; `status` is what it must end with (None: anything)."""
+    def start(self, argv, env=None):
+        """Starts a command in a session of its own, with logs; finish() waits for it."""
         self.count += 1
         argv = [str(word) for word in argv]
         log = self.folder / f"{self.count:02d}-{Path(argv[0]).name}"
@@ -82,21 +92,36 @@ class Bench:
         with open(f"{log}.out", "wb") as out, open(f"{log}.err", "wb") as err:
             process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
                                        env=self.environment(env), start_new_session=True)
-            raw, usage = self.wait(process)
+        return Started(process, log, begin)
+
+    def finish(self, started, status=0):
+        """Waits for what was started; `status` is what it must end with (None: anything)."""
+        raw, usage = self.wait(started.process)
         ended = os.waitstatus_to_exitcode(raw)
+        log = started.log
         ran = Ran(
             status=ended if ended >= 0 else 128 - ended,
             stdout=Path(f"{log}.out").read_bytes(),
             stderr=Path(f"{log}.err").read_bytes(),
-            seconds=time.monotonic() - begin,
+            seconds=time.monotonic() - started.begin,
             peak_bytes=usage.ru_maxrss * 1024,
             log=log,
         )
         if status is not None and ran.status != status:
             last = ran.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
-            raise Failure(f"{Path(argv[0]).name} ended with {ran.status}, not {status}"
+            raise Failure(f"{log.name[3:]} ended with {ran.status}, not {status}"
                           f"{': ' + last[0] if last else ''} ({log}.err)")
         return ran
+
+    def run(self, argv, status=0, env=None):
+        """Runs a command to its end; `status` is what it must end with (None: anything)."""
+        return self.finish(self.start(argv, env), status)
+
+    def end(self, started):
+        """Kills what was started, and all that it started."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(started.process.pid, signal.SIGKILL)
+        started.process.wait()
 
     def wait(self, process):
         """Waits for the process with its resource usage; ends its group when time is up."""

@@ -20,6 +20,7 @@
 #include "tests/fake_gpu/cupti/state.h"
 
 #define CLOCK_STEP_NS 2000000000ULL
+#define FAR_NS 100000000000000ULL
 #define DEFAULT_PERIOD_MS 20
 #define FINALIZE_OLDEST 24 /* API version of CUDA 12.6 */
 
@@ -78,6 +79,14 @@ static void stamp_kernel(struct kp_fake_stamp *stamp, uint64_t duration_ns)
 	if (kp_fake_every(number, faults->untimed)) {
 		stamp->start_ns = stamp->end_ns = 0;
 		kp_fake_count(KP_FAKE_kernels_untimed, 1);
+		return;
+	}
+	if (kp_fake_every(number, faults->far)) {
+		uint64_t off_ns = number / faults->far % 2 ? FAR_NS : -FAR_NS;
+
+		stamp->start_ns -= off_ns;
+		stamp->end_ns -= off_ns;
+		kp_fake_count(KP_FAKE_kernels_absurd, 1);
 		return;
 	}
 	if (!kp_fake_every(number, faults->absurd))

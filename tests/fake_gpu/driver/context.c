@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#include "tests/fake_gpu/common/ledger.h"
+
 #define STACK_DEPTH 16
 
 static struct CUctx_st *primary[KP_FAKE_DEVICES];
@@ -145,6 +147,7 @@ static CUresult synchronize_context(void)
 	kp_fake_lock();
 	end_ns = context->last_ns;
 	kp_fake_unlock();
+	kp_fake_count(KP_FAKE_waits, 1);
 	wait_for(context, end_ns);
 	return CUDA_SUCCESS;
 }
@@ -248,6 +251,7 @@ static CUresult synchronize_stream(CUstream handle, bool per_thread)
 		return result;
 	if (stream->capture)
 		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+	kp_fake_count(KP_FAKE_waits, 1);
 	wait_for(stream->context, stream->tail_ns);
 	return CUDA_SUCCESS;
 }

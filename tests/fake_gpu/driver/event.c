@@ -4,6 +4,8 @@
  */
 #include "tests/fake_gpu/driver/gpu.h"
 
+#include "tests/fake_gpu/common/ledger.h"
+
 KP_FAKE_EXPORT CUresult cuEventCreate(CUevent *out, unsigned int flags)
 {
 	struct CUctx_st *context;
@@ -76,6 +78,7 @@ KP_FAKE_EXPORT CUresult cuEventSynchronize(CUevent event)
 
 	if (result != CUDA_ERROR_NOT_READY)
 		return result;
+	kp_fake_count(KP_FAKE_waits, 1);
 	kp_fake_wait_until(event->time_ns);
 	return CUDA_SUCCESS;
 }

@@ -63,7 +63,8 @@ struct CUgraphNode_st *kp_fake_graph_add(struct CUgraph_st *graph,
 CUgraphNodeType kp_fake_graph_node_type(const struct CUgraphNode_st *node)
 {
 	if (node->child)
-		return CU_GRAPH_NODE_TYPE_GRAPH;
+		return node->conditional ? CU_GRAPH_NODE_TYPE_CONDITIONAL
+					 : CU_GRAPH_NODE_TYPE_GRAPH;
 	switch (node->op.kind) {
 	case KP_FAKE_OP_MEMCPY:
 		return CU_GRAPH_NODE_TYPE_MEMCPY;
@@ -182,6 +183,45 @@ KP_FAKE_EXPORT CUresult cuGraphAddChildGraphNode(CUgraphNode *out, CUgraph graph
 	*out = kp_fake_graph_add(graph, dependencies, count, &none, 0);
 	(*out)->child = kp_fake_graph_copy(child, false);
 	kp_fake_unlock();
+	kp_fake_graph_announce(*out, NULL);
+	return CUDA_SUCCESS;
+}
+
+KP_FAKE_EXPORT CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *out, CUgraph graph,
+						       CUcontext context, unsigned int initial,
+						       unsigned int flags)
+{
+	(void)context;
+	(void)initial;
+	(void)flags;
+	if (!out || !kp_fake_is(graph, KP_FAKE_GRAPH))
+		return CUDA_ERROR_INVALID_VALUE;
+	*out = kp_fake_next_id();
+	return CUDA_SUCCESS;
+}
+
+/* Conditional nodes alone, with one body, which is the caller's to fill. */
+KP_FAKE_EXPORT CUresult cuGraphAddNode_v2(CUgraphNode *out, CUgraph graph,
+					  const CUgraphNode *dependencies,
+					  const CUgraphEdgeData *edges, size_t count,
+					  CUgraphNodeParams *params)
+{
+	CUresult result = check_place(graph, dependencies, count);
+	struct kp_fake_op none = {0};
+
+	(void)edges;
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!out || !params)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (params->type != CU_GRAPH_NODE_TYPE_CONDITIONAL || params->conditional.size != 1)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	kp_fake_lock();
+	*out = kp_fake_graph_add(graph, dependencies, count, &none, 0);
+	(*out)->conditional = true;
+	(*out)->child = kp_fake_graph_create();
+	kp_fake_unlock();
+	params->conditional.phGraph_out = &(*out)->child;
 	kp_fake_graph_announce(*out, NULL);
 	return CUDA_SUCCESS;
 }

@@ -88,6 +88,14 @@ static bool is_ready(const struct pair *pairs, size_t count, const struct CUgrap
 static struct CUgraphNode_st *copy_nodes(const struct CUgraph_st *from, struct CUgraph_st *to,
 					 struct CUgraphNode_st *before, bool unfold);
 
+/* All that was added to a graph after a node, or at all. */
+static void mark_conditional(struct CUgraph_st *graph, struct CUgraphNode_st *before)
+{
+	for (struct CUgraphNode_st *node = before ? before->next : graph->first; node;
+	     node = node->next)
+		node->conditional = true;
+}
+
 static struct CUgraphNode_st *copy_node(const struct CUgraphNode_st *node, struct CUgraph_st *to,
 					struct CUgraphNode_st *before, bool unfold,
 					const struct pair *pairs, size_t count)
@@ -96,8 +104,14 @@ static struct CUgraphNode_st *copy_node(const struct CUgraphNode_st *node, struc
 
 	for (size_t i = 0; i < node->dependency_count; i++)
 		last = find_copy(pairs, count, node->dependencies[i]);
-	if (node->child && unfold)
-		return copy_nodes(node->child, to, last, true);
+	if (node->child && unfold) {
+		struct CUgraphNode_st *before_child = to->last;
+
+		last = copy_nodes(node->child, to, last, true);
+		if (node->conditional)
+			mark_conditional(to, before_child);
+		return last;
+	}
 	copy = kp_fake_graph_add(to, NULL, 0, &node->op, node->duration_ns);
 	for (size_t i = 0; i < node->dependency_count; i++)
 		kp_fake_graph_depend(copy, find_copy(pairs, count, node->dependencies[i]),
@@ -108,6 +122,7 @@ static struct CUgraphNode_st *copy_node(const struct CUgraphNode_st *node, struc
 		copy->child = kp_fake_graph_copy(node->child, false);
 	copy->origin = (struct CUgraphNode_st *)node;
 	copy->function = node->function;
+	copy->conditional = node->conditional;
 	if (node->arguments)
 		kp_fake_graph_set_arguments(copy, node->function, node->arguments);
 	return copy;

@@ -27,6 +27,9 @@ KP_FAKE_EXPORT CUresult cuGraphClone(CUgraph *out, CUgraph graph)
 		return result;
 	if (!out || !kp_fake_is(graph, KP_FAKE_GRAPH))
 		return CUDA_ERROR_INVALID_VALUE;
+	for (CUgraphNode node = graph->first; node; node = node->next)
+		if (node->conditional)
+			return CUDA_ERROR_NOT_SUPPORTED;
 	kp_fake_lock();
 	*out = kp_fake_graph_copy(graph, false);
 	kp_fake_unlock();

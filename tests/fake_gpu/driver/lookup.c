@@ -106,6 +106,8 @@ static const struct entry entries[] = {
 	ONE(cuGraphExecUpdate, 10020, cuGraphExecUpdate),
 	ONE(cuGraphExecUpdate, 12000, cuGraphExecUpdate_v2),
 	ONE(cuGraphNodeSetEnabled, 11060, cuGraphNodeSetEnabled),
+	ONE(cuGraphConditionalHandleCreate, 12030, cuGraphConditionalHandleCreate),
+	ONE(cuGraphAddNode, 12030, cuGraphAddNode_v2),
 	ONE(cuGraphGetNodes, 10000, cuGraphGetNodes),
 	ONE(cuGraphNodeGetType, 10000, cuGraphNodeGetType),
 	ONE(cuGraphChildGraphNodeGetGraph, 10000, cuGraphChildGraphNodeGetGraph),

@@ -79,7 +79,9 @@ struct CUgraphNode_st {
 	enum kp_fake_tag tag;
 	uint64_t id;
 	struct CUgraph_st *graph;
-	struct CUgraph_st *child; /* KP_FAKE_GRAPH of a child graph node, else NULL */
+	struct CUgraph_st *child; /* of a child graph or conditional node, else NULL */
+	bool conditional;         /* of an executable graph: its nodes are the body's, unfolded */
+	bool disabled;            /* only of an executable graph */
 	struct kp_fake_op op;     /* what it does, without times */
 	uint64_t duration_ns;
 	uint64_t end_ns; /* in the launch that is being scheduled */
@@ -91,7 +93,6 @@ struct CUgraphNode_st {
 	const struct CUfunc_st *function;
 	void **arguments;
 	struct CUgraphNode_st *origin; /* whose copy it is */
-	bool disabled;
 };
 
 struct CUgraph_st {

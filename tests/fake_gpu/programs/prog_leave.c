@@ -4,9 +4,14 @@
  *	prog_leave cancel N    N threads, each cancelled in a launch of a graph, of a kernel
  *	prog_leave jump N      one thread, out of whose launches a handler of SIGUSR1 jumps N times
  *	prog_leave reset N     contexts that are destroyed and reset N times while another is in use
+ *	prog_leave devices N   N launches on each of two GPUs; only the first is waited for
  *	prog_leave invalid N   N captures that are invalidated, and streams destroyed in one
  *	prog_leave fork N      N children that end at once, by exit, _exit and exec, beside launches
+ *	prog_leave threads N   N times four threads that launch a little, to their very end
+ *	prog_leave capture N   N captures that take long, and graphs of them, launched and destroyed
+ *	prog_leave load N FILE two threads load that module, launch from it and unload it N times
  */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -28,6 +33,7 @@ static CUgraphExec graph;
 static _Atomic bool stop;
 static _Atomic unsigned launching;
 static unsigned times;
+static const char *module_path;
 
 static void launch(CUstream stream)
 {
@@ -159,6 +165,19 @@ static void reset(void)
 	}
 }
 
+static void use_two(void)
+{
+	CUcontext second;
+
+	check(cuDevicePrimaryCtxRetain(&second, 1), "cuDevicePrimaryCtxRetain");
+	for (unsigned i = 0; i < times; i++) {
+		check(cuCtxSetCurrent(second), "cuCtxSetCurrent");
+		launch(NULL);
+		check(cuCtxSetCurrent(context), "cuCtxSetCurrent");
+		launch(NULL);
+	}
+}
+
 /* ---- captures ---- */
 
 static void invalidate(void)
@@ -198,22 +217,121 @@ static void make_children(void)
 	}
 }
 
+/* ---- threads that end ---- */
+
+static void run_all(void *(*body)(void *), unsigned count)
+{
+	pthread_t threads[4];
+
+	for (unsigned i = 0; i < count; i++)
+		if (pthread_create(&threads[i], NULL, body, (void *)(uintptr_t)i) != 0)
+			exit(3);
+	for (unsigned i = 0; i < count; i++)
+		pthread_join(threads[i], NULL);
+}
+
+static pthread_key_t at_end;
+
+/* Launches from a destructor, once more after those of others. */
+static void launch_late(void *stream)
+{
+	static _Thread_local int round;
+
+	launch(stream);
+	if (round++ == 0)
+		pthread_setspecific(at_end, stream);
+}
+
+/* Half of them do not wait for what they have launched. */
+static void *launch_and_end(void *number)
+{
+	CUstream stream = make_stream();
+
+	pthread_setspecific(at_end, stream);
+	launch_either((unsigned)(uintptr_t)number, stream);
+	launch(stream);
+	if ((uintptr_t)number % 2)
+		check(cuStreamSynchronize(stream), "cuStreamSynchronize");
+	return NULL;
+}
+
+static void end_threads(void)
+{
+	if (pthread_key_create(&at_end, launch_late) != 0)
+		exit(3);
+	for (unsigned i = 0; i < times; i++) {
+		run_all(launch_and_end, 4);
+		usleep(500);
+	}
+}
+
+/* ---- captures that last ---- */
+
+static void capture_long(void)
+{
+	CUstream stream = make_stream();
+
+	for (unsigned i = 0; i < times; i++) {
+		CUgraph made;
+		CUgraphExec exec;
+
+		check(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED), "begin");
+		for (int node = 0; node < 10; node++) {
+			launch(stream);
+			usleep(3000);
+		}
+		check(cuStreamEndCapture(stream, &made), "end");
+		check(cuGraphInstantiate(&exec, made, 0), "cuGraphInstantiate");
+		check(cuGraphDestroy(made), "cuGraphDestroy");
+		for (unsigned replay = 0; replay < i % 4; replay++)
+			check(cuGraphLaunch(exec, stream), "cuGraphLaunch");
+		check(cuStreamSynchronize(stream), "cuStreamSynchronize");
+		check(cuGraphExecDestroy(exec), "cuGraphExecDestroy");
+		usleep(i % 2 ? 0 : 60000); /* nothing is switched while a stream is captured */
+	}
+}
+
+/* ---- modules ---- */
+
+static void *load_and_launch(void *unused)
+{
+	CUstream stream = make_stream();
+
+	for (unsigned i = 0; i < times; i++) {
+		void *module = dlopen(module_path, RTLD_NOW | RTLD_LOCAL);
+		int (*from_module)(CUfunction, CUstream, unsigned);
+
+		if (!module)
+			exit(3);
+		*(void **)&from_module = dlsym(module, "hoard_launch");
+		check((CUresult)from_module(function, stream, 5), "hoard_launch");
+		dlclose(module);
+		usleep(500);
+	}
+	check(cuStreamSynchronize(stream), "cuStreamSynchronize");
+	return unused;
+}
+
+static void load_modules(void)
+{
+	run_all(load_and_launch, 2);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
 		void (*body)(void);
-	} ways[] = {{"cancel", be_cancelled},
-		    {"jump", jump_out},
-		    {"reset", reset},
-		    {"invalid", invalidate},
-		    {"fork", make_children}};
+	} ways[] = {{"cancel", be_cancelled}, {"jump", jump_out},        {"reset", reset},
+		    {"devices", use_two},     {"invalid", invalidate},   {"fork", make_children},
+		    {"threads", end_threads}, {"capture", capture_long}, {"load", load_modules}};
 	sigset_t usr1;
 	pthread_t worker;
 
 	if (argc < 3)
 		return 2;
 	times = (unsigned)atoi(argv[2]);
+	module_path = argv[3];
 	signal(SIGUSR1, SIG_IGN);
 	start();
 	sigemptyset(&usr1);
