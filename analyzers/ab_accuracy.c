@@ -36,7 +36,9 @@ struct kp_ab_accuracy_verdict kp_ab_accuracy(const struct kp_ab_figures *figures
 {
 	struct kp_ab_accuracy_verdict out = {.fault = KP_AB_FAULT_NONE};
 
-	if (figures->inputs_changed)
+	if (figures->other_stream)
+		out.fault = KP_AB_FAULT_STREAM;
+	else if (figures->inputs_changed)
 		out.fault = KP_AB_FAULT_INPUTS;
 	else if (figures->elements != figures->expected)
 		out.fault = KP_AB_FAULT_INCOMPLETE;

@@ -12,6 +12,7 @@
 /* X(NAME, key, what it means): the first that holds. */
 #define KP_AB_FAULTS(X)                                                                            \
 	X(NONE, "none", "it is right, as far as was seen")                                         \
+	X(STREAM, "stream", "it worked on another stream than the launch's")                       \
 	X(INPUTS, "inputs", "inputs were changed")                                                 \
 	X(INCOMPLETE, "incomplete", "not every element was compared")                              \
 	X(OUTSIDE, "outside", "something was written outside of the output")                       \
@@ -28,7 +29,7 @@ enum kp_ab_fault {
 
 /* Of one output in one comparison. NaN: not known. */
 struct kp_ab_figures {
-	bool inputs_changed;
+	bool other_stream, inputs_changed;
 	uint64_t expected, elements; /* declared; compared */
 	uint64_t finite;             /* of both; what follows is of these */
 	uint64_t outside;            /* words that were written outside */

@@ -84,7 +84,7 @@ static enum kp_ab_doubt find_doubt(const struct kp_ab_estimate *estimate,
 	    estimate->median_us[1] < CEILING_SLACK * how->floor_us)
 		return KP_AB_DOUBT_CEILING;
 	if (!estimate->known)
-		return KP_AB_DOUBT_FEW;
+		return how->host_bound ? KP_AB_DOUBT_HOST : KP_AB_DOUBT_FEW;
 	if (fabs(100 * (how->sm_mhz[1] / how->sm_mhz[0] - 1)) > CLOCKS_APART_PCT)
 		return KP_AB_DOUBT_CLOCKS;
 	if (fabs(how->throttled_pct[1] - how->throttled_pct[0]) > THROTTLED_APART_POINTS)

@@ -25,6 +25,7 @@ enum kp_ab_verdict_id {
 /* X(NAME, key, what it means): why a verdict is inconclusive; the first that holds. */
 #define KP_AB_DOUBTS(X)                                                                            \
 	X(NOTHING, "none", "nothing")                                                              \
+	X(HOST, "host_bound", "the GPU waited for the host at most launches: no times of kernels") \
 	X(FEW, "too_few_pairs", "too few pairs of neighbours were timed, or of either order")      \
 	X(CEILING, "above_ceiling", "it would be faster than the hardware can be")                 \
 	X(CLOCKS, "other_clocks", "the clocks of the two arms differed")                           \
@@ -46,9 +47,10 @@ struct kp_ab_circumstances {
 	double floor_us;         /* no less time is possible, by the ceilings of the GPU */
 	double sm_mhz[2];        /* original, candidate: while they were timed */
 	double throttled_pct[2]; /* of their times */
+	bool host_bound;         /* most samples were left out: the GPU waited for the host */
 };
 #define KP_AB_UNKNOWN(margin)                                                                      \
-	((struct kp_ab_circumstances){false, (margin), NAN, {NAN, NAN}, {NAN, NAN}})
+	((struct kp_ab_circumstances){false, (margin), NAN, {NAN, NAN}, {NAN, NAN}, false})
 #define KP_AB_MARGIN_PCT 1.0
 
 struct kp_ab_verdict {

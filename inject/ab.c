@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "inject/ab_graph_calls.h"
 #include "inject/ab_match.h"
 #include "inject/ab_state.h"
 #include "inject/hooks.h"
@@ -29,7 +30,10 @@ struct under_way {
 	struct kp_ab_context *context;
 	struct kp_ab_slot *slot;
 	struct kp_ab_sample *sample;
+	bool strayed; /* the user's replacement has worked on another stream */
 	bool product; /* a call: its own launches are not looked at */
+	bool marked;  /* a call that is captured: its nodes are told behind it */
+	struct kp_ab_graph_place place;
 };
 
 /* A pointer, for a library that is loaded later has little room for a thread's variables. */
@@ -94,6 +98,7 @@ static const char *prepare(const char *path)
 	missing = kp_ab_driver_find(&kp_ab.driver);
 	if (missing)
 		return missing;
+	(void)kp_ab_graph_driver(); /* without it graphs are left alone */
 	kp_ab.candidates =
 		symbol_of(kp_ab.plan.texts + kp_ab.plan.header->candidates, KP_CANDIDATES_SYMBOL);
 	if (!kp_ab.candidates || kp_ab.candidates->version != KP_CANDIDATES_VERSION ||
@@ -125,6 +130,7 @@ void kp_ab_start(void)
 	if (trouble) {
 		kp_live_say(&kp_inject, "no A/B: %s", trouble);
 	} else {
+		kp_ab_counts_open(path);
 		kp_ab_write_open(kp_ab.plan.texts + kp_ab.plan.header->results);
 		atomic_store(&kp_ab_on, true);
 	}
@@ -144,12 +150,26 @@ void kp_ab_forget(void)
 	kp_output_forget(&kp_ab.results);
 	kp_ab = (struct kp_ab_state){.rare = PTHREAD_MUTEX_INITIALIZER, .results = {.fd = -1}};
 	kp_ab_contexts_forget();
+	kp_ab_graphs_forget();
 }
 
 void kp_ab_modules_changed(void)
 {
 	if (atomic_load(&kp_ab_on))
 		kp_ab_match_anew();
+}
+
+/* Only at the end: who else ends a context does not wait for the worker. */
+static void harvest(void)
+{
+	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+
+	if (kp_ab.driver.exchange_capture_mode(&mode) != CUDA_SUCCESS)
+		return;
+	for (size_t i = 0; i < KP_AB_CONTEXTS_MOST; i++)
+		if (kp_ab_context_at(i))
+			kp_ab_times_harvest(kp_ab_context_at(i));
+	kp_ab.driver.exchange_capture_mode(&mode);
 }
 
 void kp_ab_work(bool ends)
@@ -165,8 +185,11 @@ void kp_ab_work(bool ends)
 	if (!locked)
 		return;
 	kp_ab_judge();
-	if (ends)
-		kp_ab_write_counts();
+	if (ends) {
+		harvest();
+		if (!kp_ab_counts_are_shared())
+			kp_ab_write_counts();
+	}
 	kp_ab_write_flush();
 	pthread_mutex_unlock(&kp_ab.rare);
 }
@@ -183,8 +206,8 @@ static void excuse(uint32_t rule, enum kp_ab_reason reason)
 	atomic_fetch_add_explicit(&kp_ab.reasons[rule][reason], 1, memory_order_relaxed);
 }
 
-/* All declared data is in memory that the driver knows: no replacement is to touch any other. */
-static bool is_known(const struct kp_ab_job *job)
+/* No replacement is to touch any other memory. */
+bool kp_ab_job_is_known(const struct kp_ab_job *job)
 {
 	for (uint32_t i = 0; i < job->data_count; i++) {
 		CUdeviceptr base = 0;
@@ -220,7 +243,7 @@ static struct kp_ab_slot *shadow(struct kp_ab_variant *variant)
 	struct kp_ab_slot *slot = NULL;
 	CUstreamCaptureMode mode;
 
-	if (!is_known(&own->job)) {
+	if (!kp_ab_job_is_known(&own->job)) {
 		excuse(own->job.number, KP_AB_REASON_ADDRESS);
 		return NULL;
 	}
@@ -233,19 +256,27 @@ static struct kp_ab_slot *shadow(struct kp_ab_variant *variant)
 		pthread_mutex_unlock(&kp_ab.rare);
 	}
 	excuse(own->job.number, reason);
-	if (slot)
+	if (slot) {
+		slot->strayed = own->strayed;
 		count(own->job.number, KP_AB_COUNT_SHADOWED);
+	}
 	return slot;
 }
 
 static struct kp_ab_sample *sample(const struct kp_ab_choice *choice)
 {
+	const struct kp_ab_sample what = {
+		.candidate = choice->turn == KP_AB_TURN_CANDIDATE,
+		.rule = own->job.number,
+		.number = choice->number,
+		.shape = own->job.shape,
+	};
 	struct kp_ab_sample *begun = NULL;
 	CUstreamCaptureMode mode;
 
 	if (pthread_mutex_trylock(&kp_ab.rare) == 0) {
 		relax(&mode);
-		begun = kp_ab_turns_begin(own->context, &own->job, choice);
+		begun = kp_ab_times_begin(own->context, &what, own->job.stream);
 		restore(&mode);
 		pthread_mutex_unlock(&kp_ab.rare);
 	}
@@ -256,20 +287,16 @@ static struct kp_ab_sample *sample(const struct kp_ab_choice *choice)
 static bool replace(const struct kp_ab_choice *choice)
 {
 	struct kp_ab_sample *begun = choice->sample ? sample(choice) : NULL;
-	enum kp_ab_reason reason = KP_AB_REASON_ADDRESS;
-
-	/* A graph may run its nodes long after this: its data is looked at as for a comparison. */
-	if (!own->job.captured || is_known(&own->job))
-		reason = kp_ab_candidate_run(own->context, &own->job, own->job.values, false);
+	enum kp_ab_reason reason =
+		kp_ab_candidate_run(own->context, &own->job, own->job.values, false);
 
 	if (begun)
-		kp_ab_turns_end(begun, own->job.stream);
+		kp_ab_times_end(begun, own->job.stream);
 	if (reason != KP_AB_REASON_COUNT) {
 		excuse(own->job.number, reason);
 		return false;
 	}
-	count(own->job.number,
-	      own->job.captured ? KP_AB_COUNT_REPLACED_CAPTURED : KP_AB_COUNT_REPLACED);
+	count(own->job.number, KP_AB_COUNT_REPLACED);
 	return true;
 }
 
@@ -284,7 +311,7 @@ static bool take_turn(void)
 	if (!own->context || !kp_ab_candidate_is_loaded(own->context, &own->job))
 		choice.reason = KP_AB_REASON_NOT_LOADED;
 	else if (variant)
-		choice = kp_ab_turns_choose(variant, &own->job);
+		choice = kp_ab_turns_choose(variant, own->context, &own->job);
 	if (choice.turn == KP_AB_TURN_CANDIDATE)
 		return replace(&choice);
 	if (choice.turn == KP_AB_TURN_SHADOW)
@@ -298,26 +325,61 @@ static bool take_turn(void)
 	return false;
 }
 
+/* What a rule makes of a launch. KP_AB_REASON_COUNT: it fits; else why not. */
+static enum kp_ab_reason fit(uint32_t number, const struct kp_ab_view *view, struct kp_ab_job *out)
+{
+	enum kp_ab_reason reason = kp_ab_job_fits(&kp_ab.plan, &kp_ab.plan.rules[number], view);
+
+	return reason == KP_AB_REASON_COUNT
+		       ? kp_ab_job_make(&kp_ab.plan, kp_ab.candidates, number, view, out)
+		       : reason;
+}
+
+/* A call whose nodes cannot be told is counted once. */
+static void lose_capture(void)
+{
+	count(own->job.number, KP_AB_COUNT_SEEN);
+	count(own->job.number, KP_AB_COUNT_ELIGIBLE);
+	excuse(own->job.number, KP_AB_REASON_GRAPH);
+}
+
+/*
+ * What is captured is the original, and nothing has run: launches of the graph are what is counted,
+ * by ab_graph.c, which finds kernels on its own, but calls by what is left here.
+ */
+static void capture(void)
+{
+	if (!own->product)
+		return;
+	own->marked = kp_ab_graph_call_begins(&own->job, &own->place);
+	if (own->marked)
+		kp_ab_open = KP_AB_OPEN_CALL;
+	else
+		lose_capture();
+}
+
 /* The first of the rules that fits. True: the candidate has run. */
 static bool look(uint32_t rules, const struct kp_ab_view *view, CUstream stream)
 {
+	bool captured = !kp_hooks_runs_now(stream, false);
 	enum kp_ab_reason reason;
 
 	own->slot = NULL;
 	own->sample = NULL;
+	own->strayed = false;
+	own->marked = false;
 	for (; rules; rules &= rules - 1) {
 		uint32_t number = (uint32_t)__builtin_ctz(rules);
 
-		count(number, KP_AB_COUNT_SEEN);
-		reason = kp_ab_job_fits(&kp_ab.plan, &kp_ab.plan.rules[number], view);
-		if (reason == KP_AB_REASON_COUNT)
-			reason = kp_ab_job_make(&kp_ab.plan, kp_ab.candidates, number, view,
-						&own->job);
-		if (reason == KP_AB_REASON_COUNT) {
-			own->job.stream = stream;
-			own->job.captured = !kp_hooks_runs_now(stream, false);
-			return take_turn();
+		reason = fit(number, view, &own->job);
+		own->job.stream = stream;
+		if (reason == KP_AB_REASON_COUNT && captured) {
+			capture();
+			return false;
 		}
+		count(number, KP_AB_COUNT_SEEN);
+		if (reason == KP_AB_REASON_COUNT)
+			return take_turn();
 		excuse(number, reason);
 	}
 	return false;
@@ -344,32 +406,67 @@ static bool find_parameters(const struct kp_ab_launch *launch, const struct kp_a
 	return true;
 }
 
+/* A launch as expressions of rules see it. */
+struct seen_launch {
+	const void *parameters[KP_AB_PARAMETERS_MOST];
+	int64_t symbols[KP_AB_SYMBOL_COUNT];
+	struct kp_ab_view view;
+};
+
+static bool see(const struct kp_ab_launch *launch, const struct kp_ab_layout *layout,
+		struct seen_launch *out)
+{
+	memset(out->symbols, 0, sizeof(out->symbols));
+	for (int i = 0; i < 3; i++) {
+		out->symbols[KP_AB_SYMBOL_GRID_X + i] = launch->grid[i];
+		out->symbols[KP_AB_SYMBOL_BLOCK_X + i] = launch->block[i];
+	}
+	out->symbols[KP_AB_SYMBOL_SHARED] = launch->shared_bytes;
+	out->view =
+		(struct kp_ab_view){out->symbols, out->parameters, layout->bytes, layout->count};
+	return find_parameters(launch, layout, out->parameters);
+}
+
+bool kp_ab_launch_job(const struct kp_ab_launch *launch, uint32_t rules,
+		      const struct kp_ab_layout *layout, struct kp_ab_job *out)
+{
+	struct seen_launch seen;
+
+	if (!see(launch, layout, &seen))
+		return false;
+	for (; rules; rules &= rules - 1)
+		if (fit((uint32_t)__builtin_ctz(rules), &seen.view, out) == KP_AB_REASON_COUNT)
+			return true;
+	return false;
+}
+
 static __attribute__((noinline)) bool look_at_launch(const struct kp_ab_launch *launch,
 						     uint32_t rules,
 						     const struct kp_ab_layout *layout)
 {
-	const void *parameters[KP_AB_PARAMETERS_MOST];
-	int64_t symbols[KP_AB_SYMBOL_COUNT] = {
-		[KP_AB_SYMBOL_GRID_X] = launch->grid[0],
-		[KP_AB_SYMBOL_GRID_Y] = launch->grid[1],
-		[KP_AB_SYMBOL_GRID_Z] = launch->grid[2],
-		[KP_AB_SYMBOL_BLOCK_X] = launch->block[0],
-		[KP_AB_SYMBOL_BLOCK_Y] = launch->block[1],
-		[KP_AB_SYMBOL_BLOCK_Z] = launch->block[2],
-		[KP_AB_SYMBOL_SHARED] = launch->shared_bytes,
-	};
-	const struct kp_ab_view view = {symbols, parameters, layout->bytes, layout->count};
+	struct seen_launch seen;
 	int error = errno;
 	bool replaced;
 
-	if (!find_own() || !find_parameters(launch, layout, parameters))
+	if (!find_own() || !see(launch, layout, &seen))
 		return false;
 	own->product = false;
 	kp_ab_inside = true;
-	replaced = look(rules, &view, stream_of(launch->stream, launch->per_thread));
+	replaced = look(rules, &seen.view, stream_of(launch->stream, launch->per_thread));
 	kp_ab_inside = false;
 	errno = error;
 	return replaced;
+}
+
+/* Of what kprof launches, only entries of the user's come by the hooks. */
+static __attribute__((noinline)) void look_at_stream(const struct kp_ab_launch *launch)
+{
+	CUstream stream = stream_of(launch->stream, launch->per_thread);
+
+	if (own && stream != own->job.stream &&
+	    !(stream == CU_STREAM_LEGACY && own->job.stream == NULL) &&
+	    !(stream == NULL && own->job.stream == CU_STREAM_LEGACY))
+		own->strayed = true;
 }
 
 bool kp_ab_launch_begins(const struct kp_ab_launch *launch, CUresult *result)
@@ -377,6 +474,8 @@ bool kp_ab_launch_begins(const struct kp_ab_launch *launch, CUresult *result)
 	const struct kp_ab_layout *layout;
 	uint32_t rules;
 
+	if (kp_ab_is_on() && kp_ab_inside)
+		look_at_stream(launch);
 	if (!kp_ab_is_on() || kp_ab_inside || kp_ab_open)
 		return false; /* no rules, kprof's own, or in the midst of another */
 	rules = kp_ab_match(launch->function, &layout);
@@ -413,8 +512,11 @@ bool kp_ab_original_ran(bool succeeded)
 	bool again = false;
 
 	kp_ab_inside = true;
+	if (own->marked && succeeded && !kp_ab_graph_call_ends(&own->job, &own->place))
+		lose_capture();
+	own->marked = false;
 	if (own->sample)
-		kp_ab_turns_end(own->sample, own->job.stream);
+		kp_ab_times_end(own->sample, own->job.stream);
 	own->sample = NULL;
 	if (own->slot)
 		again = kp_ab_shadow_end(own->context, own->slot, succeeded);
@@ -460,7 +562,8 @@ CUresult kp_ab_launch_after(kp_ab_launch_ex launch, const CUlaunchConfig *config
 	CUlaunchAttribute attributes[ATTRIBUTES_MOST];
 	CUlaunchConfig plain;
 
-	if (!kp_ab_open || !config || config->numAttrs > ATTRIBUTES_MOST || !config->attrs)
+	if (!kp_ab_open || own->marked || !config || config->numAttrs > ATTRIBUTES_MOST ||
+	    !config->attrs)
 		return launch(config, function, parameters, extra);
 	plain = *config;
 	plain.numAttrs = 0;

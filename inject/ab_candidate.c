@@ -29,16 +29,15 @@ static enum kp_ab_reason run_builtin(struct kp_ab_context *context, const struct
 {
 	const struct kp_candidates *candidates = kp_ab.candidates;
 	size_t bytes = candidates->workspace(&context->set, job->rule->builtin, values);
-	uint64_t memory = 0;
+	uint64_t memory = job->workspace_bytes >= bytes ? job->workspace : 0;
 	enum kp_status status;
 
-	if (bytes) {
+	if (bytes && !memory) {
 		bool good;
 
 		if (!locked && pthread_mutex_trylock(&kp_ab.rare) != 0)
 			return KP_AB_REASON_NO_MEMORY;
-		good = kp_ab_context_workspace(context, &kp_ab.driver, job->stream, job->captured,
-					       bytes, &memory);
+		good = kp_ab_context_workspace(context, &kp_ab.driver, job->stream, bytes, &memory);
 		if (!locked)
 			pthread_mutex_unlock(&kp_ab.rare);
 		if (!good)

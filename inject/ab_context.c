@@ -9,7 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "inject/ab.h"
+#include "inject/ab_graph.h"
+#include "inject/ab_state.h"
 
 #define MODULE_BYTES_MOST ((size_t)256 << 20)
 #define LINE_BYTES 256U
@@ -47,19 +48,20 @@ uint64_t kp_ab_context_memory(struct kp_ab_context *context, const struct kp_ab_
 	return good ? memory : 0;
 }
 
+static size_t rounded(size_t bytes)
+{
+	return (bytes + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
+}
+
 bool kp_ab_context_workspace(struct kp_ab_context *context, const struct kp_ab_driver *driver,
-			     CUstream stream, bool captured, size_t bytes, uint64_t *out)
+			     CUstream stream, size_t bytes, uint64_t *out)
 {
 	uint32_t i = 0, now = atomic_load(&streams);
 
 	*out = 0;
-	bytes = (bytes + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
+	bytes = rounded(bytes);
 	if (bytes == 0)
 		return true;
-	if (captured) {
-		*out = kp_ab_context_memory(context, driver, bytes);
-		return *out != 0;
-	}
 	/* What a stream that went left running may still use the memory of its handle. */
 	while (i < context->workspace_count &&
 	       (context->workspaces[i].stream != stream || context->workspaces[i].streams != now))
@@ -80,6 +82,31 @@ bool kp_ab_context_workspace(struct kp_ab_context *context, const struct kp_ab_d
 	}
 	*out = context->workspaces[i].memory;
 	return true;
+}
+
+uint64_t kp_ab_context_take(struct kp_ab_context *context, const struct kp_ab_driver *driver,
+			    size_t bytes, size_t *got)
+{
+	for (uint32_t i = 0; i < context->spare_count; i++) {
+		const struct kp_ab_spare spare = context->spares[i];
+
+		if (spare.bytes < bytes || spare.bytes > 4 * rounded(bytes) ||
+		    (spare.behind && driver->query(spare.behind) != CUDA_SUCCESS))
+			continue;
+		context->spares[i] = context->spares[--context->spare_count];
+		*got = spare.bytes;
+		return spare.memory;
+	}
+	*got = rounded(bytes);
+	return kp_ab_context_memory(context, driver, *got);
+}
+
+void kp_ab_context_give(struct kp_ab_context *context, uint64_t memory, size_t bytes,
+			CUevent behind)
+{
+	if (context->spare_count < KP_AB_SPARES)
+		context->spares[context->spare_count++] =
+			(struct kp_ab_spare){memory, bytes, behind};
 }
 
 /* Results in the device, and memory of the host's own to which they come. */
@@ -221,6 +248,15 @@ struct kp_ab_context *kp_ab_context_get(const struct kp_ab_plan *plan,
 	return make(handle, plan, candidates, driver);
 }
 
+struct kp_ab_context *kp_ab_context_find(CUcontext handle)
+{
+	for (size_t i = 0; i < KP_AB_CONTEXTS_MOST; i++)
+		if (atomic_load(&contexts[i].state) == READY &&
+		    atomic_load(&contexts[i].handle) == handle)
+			return &contexts[i];
+	return NULL;
+}
+
 struct kp_ab_context *kp_ab_context_at(size_t i)
 {
 	return atomic_load(&contexts[i].state) == READY ? &contexts[i] : NULL;
@@ -228,6 +264,15 @@ struct kp_ab_context *kp_ab_context_at(size_t i)
 
 void kp_ab_context_gone(CUcontext handle)
 {
+	bool locked = kp_ab_is_on() && pthread_mutex_trylock(&kp_ab.rare) == 0;
+
+	kp_ab_graphs_context_gone(handle);
+	for (size_t i = 0; locked && i < KP_AB_CONTEXTS_MOST; i++)
+		if (atomic_load(&contexts[i].state) == READY &&
+		    (!handle || atomic_load(&contexts[i].handle) == handle))
+			kp_ab_times_harvest(&contexts[i]);
+	if (locked)
+		pthread_mutex_unlock(&kp_ab.rare);
 	for (size_t i = 0; i < KP_AB_CONTEXTS_MOST; i++)
 		if (atomic_load(&contexts[i].state) != EMPTY &&
 		    (!handle || atomic_load(&contexts[i].handle) == handle))

@@ -14,7 +14,8 @@
 
 #define KP_AB_CONTEXTS_MOST 16
 #define KP_AB_SLOTS 4
-#define KP_AB_SAMPLES 64
+#define KP_AB_SAMPLES 1024
+#define KP_AB_BOUNDARIES 256
 #define KP_AB_WORKSPACES 32
 /* All that is taken in one context. */
 #define KP_AB_MEMORY_MOST ((size_t)1 << 30)
@@ -44,17 +45,38 @@ struct kp_ab_slot {
 	/* What is compared. */
 	struct kp_ab_job job;
 	uint32_t poison;
+	bool strayed;  /* the candidate worked on another stream */
 	bool noise;    /* the original is to run twice, */
 	bool repeated; /* and has run once */
 	uint64_t scratch[KP_AB_TENSORS_MOST], again[KP_AB_TENSORS_MOST];
 };
 
-/* One launch that is timed. */
+/* One launch that is timed, or one of a whole graph; ab_times.c has the states. */
 struct kp_ab_sample {
-	bool busy, candidate;
+	_Atomic uint32_t state;
+	bool candidate, replay;
+	bool host_bound;       /* the GPU may have waited for the host in between */
 	uint32_t rule, number; /* 2 k and 2 k + 1 of a shape are a pair */
 	uint64_t shape;
+	uint32_t replaced, launches; /* of a graph: this rule's that are replaced, all eligible */
 	CUevent begin, end;
+};
+
+/* Where a phase, or a pause between phases, begins. */
+struct kp_ab_boundary {
+	uint64_t sequence; /* of both */
+	uint64_t number;   /* of phases */
+	uint64_t eligible; /* launches before it */
+	bool is_phase, candidate;
+	CUevent event;
+};
+
+/* Memory that a graph which is gone has left, for others behind its last launch. */
+#define KP_AB_SPARES 256
+struct kp_ab_spare {
+	uint64_t memory;
+	size_t bytes;
+	CUevent behind;
 };
 
 struct kp_ab_context {
@@ -71,21 +93,35 @@ struct kp_ab_context {
 		size_t bytes;
 	} workspaces[KP_AB_WORKSPACES];
 	uint32_t workspace_count;
-	struct kp_ab_sample samples[KP_AB_SAMPLES];
+	struct kp_ab_spare spares[KP_AB_SPARES];
+	uint32_t spare_count;
+	CUstream captures; /* of kprof's own, for candidates that are captured */
+	struct kp_ab_sample samples[KP_AB_SAMPLES]; /* rings, with the mutex */
+	uint32_t sample_first, sample_count;
+	struct kp_ab_boundary boundaries[KP_AB_BOUNDARIES];
+	uint32_t boundary_first, boundary_count;
 };
 
 /* That of the current context, made if need be; NULL: there is none, or it cannot be had. */
 struct kp_ab_context *kp_ab_context_get(const struct kp_ab_plan *plan,
 					const struct kp_candidates *candidates,
 					const struct kp_ab_driver *driver);
+/* That of a context, if it is ready; NULL: it is not. */
+struct kp_ab_context *kp_ab_context_find(CUcontext handle);
 /* The i-th that is ready; NULL: it is not. */
 struct kp_ab_context *kp_ab_context_at(size_t i);
 /* Device memory; 0: there is none. */
 uint64_t kp_ab_context_memory(struct kp_ab_context *context, const struct kp_ab_driver *driver,
 			      size_t bytes);
-/* Memory that work on this stream may use in turn; captured: that nobody else uses, ever. */
+/* Memory that work on this stream may use in turn. */
 bool kp_ab_context_workspace(struct kp_ab_context *context, const struct kp_ab_driver *driver,
-			     CUstream stream, bool captured, size_t bytes, uint64_t *out);
+			     CUstream stream, size_t bytes, uint64_t *out);
+/* Memory that nobody else uses until it is given back; *got: how much. 0: there is none. */
+uint64_t kp_ab_context_take(struct kp_ab_context *context, const struct kp_ab_driver *driver,
+			    size_t bytes, size_t *got);
+/* Behind an event, that is kprof's from then on; NULL: at once. */
+void kp_ab_context_give(struct kp_ab_context *context, uint64_t memory, size_t bytes,
+			CUevent behind);
 /* A slot that nobody uses, with room for `bytes`; NULL: there is none. */
 struct kp_ab_slot *kp_ab_context_slot(struct kp_ab_context *context,
 				      const struct kp_ab_driver *driver, size_t bytes);

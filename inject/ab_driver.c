@@ -2,6 +2,7 @@
 #define __CUDA_API_VERSION_INTERNAL
 #include "inject/ab_driver.h"
 
+#include "inject/ab_graph_state.h"
 #include "inject/hooks.h"
 #include "inject/hooks_gates.h"
 
@@ -24,6 +25,8 @@ int kp_ab_driver_launch(const void *config, void *function, void **arguments, vo
 	const CUlaunchConfig *known = config;
 	CUresult result;
 
+	if (kp_ab_graph_into)
+		return (int)kp_ab_graph_add(known, function, arguments);
 	kp_hooks_launch_begins();
 	result = launch(known, function, arguments, extra);
 	if (result == CUDA_SUCCESS && kp_hooks_runs_now(known->hStream, false))

@@ -167,6 +167,8 @@ enum kp_ab_reason kp_ab_job_make(const struct kp_ab_plan *plan,
 	out->rule = rule;
 	out->number = number;
 	out->data_count = 0;
+	out->workspace = 0;
+	out->workspace_bytes = 0;
 	out->shape = number + 1;
 	if (rule->replace == KP_AB_REPLACE_BUILTIN)
 		candidates->defaults(rule->builtin, out->values);

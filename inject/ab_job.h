@@ -19,7 +19,9 @@ struct kp_ab_job {
 	const struct kp_ab_rule *rule;
 	uint32_t number; /* of the rule */
 	CUstream stream; /* never the null stream of a thread: that has a handle of its own */
-	bool captured;
+	/* Memory for a replacement in a graph; 0: it runs, and its stream has memory. */
+	uint64_t workspace;
+	size_t workspace_bytes;
 	/* By row of a built-in, or in order for the user's own; pointers are the program's. */
 	int64_t values[KP_AB_ARGUMENT_ROW_COUNT];
 	uint32_t grid[3], block[3], shared_bytes;
@@ -32,7 +34,7 @@ struct kp_ab_job {
 /* Whether a rule's conditions hold. KP_AB_REASON_COUNT: yes; else why not. */
 enum kp_ab_reason kp_ab_job_fits(const struct kp_ab_plan *plan, const struct kp_ab_rule *rule,
 				 const struct kp_ab_view *view);
-/* Fills all but stream and captured. KP_AB_REASON_COUNT: done; else why not. */
+/* Fills all but stream and workspace. KP_AB_REASON_COUNT: done; else why not. */
 enum kp_ab_reason kp_ab_job_make(const struct kp_ab_plan *plan,
 				 const struct kp_candidates *candidates, uint32_t number,
 				 const struct kp_ab_view *view, struct kp_ab_job *out);

@@ -64,12 +64,13 @@ static struct whole add_up(const struct kp_ab_output_result *result, uint32_t bl
 	return whole;
 }
 
-static struct kp_ab_accuracy_verdict judge_output(const struct kp_ab_job *job,
+static struct kp_ab_accuracy_verdict judge_output(const struct kp_ab_slot *slot,
 						  const struct kp_ab_data *data,
 						  const struct whole *whole, bool inputs_changed)
 {
 	const struct kp_compare_part *sum = &whole->sum;
 	const struct kp_ab_figures figures = {
+		.other_stream = slot->strayed,
 		.inputs_changed = inputs_changed,
 		.expected = data->matrix.rows * data->matrix.columns,
 		.elements = sum->elements,
@@ -80,7 +81,7 @@ static struct kp_ab_accuracy_verdict judge_output(const struct kp_ab_job *job,
 		.rms = rms(sum->difference2, sum->finite),
 		.rms_original = rms(sum->original2, sum->finite),
 		.noise_rms = whole->noise_rms,
-		.rms_tolerated = job->rule->tolerance.rms,
+		.rms_tolerated = slot->job.rule->tolerance.rms,
 	};
 
 	return kp_ab_accuracy(&figures);
@@ -166,7 +167,7 @@ static void judge(const struct kp_ab_slot *slot)
 		if (job->data[i].role == KP_AB_INPUT)
 			continue;
 		whole = add_up(&slot->host->outputs[i], blocks_of(&job->data[i]), slot->noise);
-		found = judge_output(job, &job->data[i], &whole, inputs_changed);
+		found = judge_output(slot, &job->data[i], &whole, inputs_changed);
 		fault = fault == KP_AB_FAULT_NONE ? found.fault : fault;
 		says_little &= found.says_little;
 		write_output(job->data[i].number, &whole, more);

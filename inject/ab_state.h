@@ -7,6 +7,7 @@
 
 #include "inject/ab.h"
 #include "inject/ab_context.h"
+#include "inject/ab_match.h"
 #include "inject/output.h"
 
 #define KP_AB_VARIANTS 2048U /* a power of two */
@@ -21,6 +22,14 @@ struct kp_ab_variant {
 	_Atomic uint32_t samples;
 };
 
+/* Where the next node of a capture would stand: behind these. */
+#define KP_AB_PLACE_MOST 16
+struct kp_ab_graph_place {
+	CUgraph graph;
+	CUgraphNode nodes[KP_AB_PLACE_MOST];
+	size_t count;
+};
+
 typedef int (*kp_ab_entry)(const int64_t *arguments, uint32_t count, void *stream);
 
 struct kp_ab_state {
@@ -29,9 +38,9 @@ struct kp_ab_state {
 	const struct kp_candidates *candidates;
 	kp_ab_entry entries[KP_AB_RULES_MOST]; /* of libraries of the user's */
 	struct kp_ab_variant *variants;
-	_Atomic uint64_t counts[KP_AB_RULES_MOST][KP_AB_COUNT_COUNT];
-	_Atomic uint64_t reasons[KP_AB_RULES_MOST][KP_AB_REASON_COUNT];
-	_Atomic uint32_t wrong; /* rules that were rolled back, as bits */
+	_Atomic uint64_t (*counts)[KP_AB_COUNT_COUNT];   /* by rule; never NULL while A/B is on */
+	_Atomic uint64_t (*reasons)[KP_AB_REASON_COUNT]; /* likewise */
+	_Atomic uint32_t wrong;                          /* rules that were rolled back, as bits */
 	_Atomic bool stopped;
 	pthread_mutex_t rare; /* guards slots, samples, workspaces, results; only tried for */
 	struct kp_output results;
@@ -41,6 +50,17 @@ extern struct kp_ab_state kp_ab;
 /* ab.c: the first of these rules that fits a product. True: the candidate has run. */
 bool kp_ab_product_looked_at(uint32_t rules, const int64_t *symbols, CUstream stream,
 			     bool host_scalars);
+
+/* ab_counts.c: where to count, by the path of the plan; the launcher may see it at any time. */
+void kp_ab_counts_open(const char *plan);
+/* Whether it does: then nothing need be written at the end. */
+bool kp_ab_counts_are_shared(void);
+
+/* ab.c: what the first of these rules that fits makes of a launch. False: none fits. */
+bool kp_ab_launch_job(const struct kp_ab_launch *launch, uint32_t rules,
+		      const struct kp_ab_layout *layout, struct kp_ab_job *out);
+/* Whether all declared data is in memory that the driver knows. */
+bool kp_ab_job_is_known(const struct kp_ab_job *job);
 
 /* The variant of a shape; NULL: there are too many. */
 struct kp_ab_variant *kp_ab_variant(uint64_t shape);
@@ -70,11 +90,28 @@ struct kp_ab_choice {
 	uint32_t number; /* of the sample, among those of its variant */
 };
 /* Whose turn it is, of a variant and a job that are eligible. */
-struct kp_ab_choice kp_ab_turns_choose(struct kp_ab_variant *variant, const struct kp_ab_job *job);
-/* Times what runs between the two, with the mutex. NULL: there is no room. */
-struct kp_ab_sample *kp_ab_turns_begin(struct kp_ab_context *context, const struct kp_ab_job *job,
-				       const struct kp_ab_choice *choice);
-void kp_ab_turns_end(struct kp_ab_sample *sample, CUstream stream);
+struct kp_ab_choice kp_ab_turns_choose(struct kp_ab_variant *variant, struct kp_ab_context *context,
+				       const struct kp_ab_job *job);
+/*
+ * The same of a launch of a graph with so many eligible ones in it. Choices by which it is timed
+ * have numbers of `samples`, its own. `locked`: with the mutex.
+ */
+struct kp_ab_choice kp_ab_turns_replay(struct kp_ab_context *context, CUstream stream,
+				       uint64_t shape, uint32_t launches, _Atomic uint32_t *samples,
+				       bool locked);
+
+/*
+ * ab_times.c, with the mutex but for the end, in relaxed mode. Times what runs between the two;
+ * `what` but for its state and events. NULL: there is no room.
+ */
+struct kp_ab_sample *kp_ab_times_begin(struct kp_ab_context *context,
+				       const struct kp_ab_sample *what, CUstream stream);
+void kp_ab_times_end(struct kp_ab_sample *sample, CUstream stream);
+/* What is launched next begins a stretch; `what` but for its event. */
+void kp_ab_times_boundary(struct kp_ab_context *context, const struct kp_ab_boundary *what,
+			  CUstream stream);
+/* Writes what the GPU has come by. */
+void kp_ab_times_harvest(struct kp_ab_context *context);
 
 /*
  * ab_write.c: lines of results, which any thread adds with the mutex, to memory; the worker puts

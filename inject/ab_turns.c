@@ -1,28 +1,34 @@
 /*
- * Whose turn it is, and how long it takes; see ab_state.h.
+ * Whose turn it is; see ab_state.h.
  *
  * Of a variant that was verified, each so-many-th launch is shadowed again. In measure mode some
- * launches are timed by a pair of events, original and candidate in pairs of random order, where
- * they stand in the program; the others belong to phases of a number of launches in the order
- * original, candidate, candidate, original, whose lengths the clock tells.
+ * launches are timed, original and candidate in pairs of random order, where they stand in the
+ * program; the others belong to phases of a number of launches in the order original, candidate,
+ * candidate, original.
  */
 #define __CUDA_API_VERSION_INTERNAL
 #include "inject/ab_state.h"
 
-#include <unistd.h>
-
-#include "inject/hooks_number.h"
-#include "inject/state.h"
 #include "trace/scatter.h"
 
 #define SAMPLE_EACH 8U
 
-static _Atomic uint64_t eligible; /* launches that phases count */
+/*
+ * Stretches of a number of eligible launches each: phases, and, once there are graphs, a pause
+ * behind each four phases, in which launches of graphs are timed. A stretch ends with the first
+ * launch behind its number, which may be a graph with many.
+ */
+static struct {
+	_Atomic uint64_t eligible, end; /* launches so far; where the stretch ends */
+	_Atomic uint64_t phases; /* that have begun; the last one is under way, but in a pause */
+	_Atomic uint64_t count;  /* of both */
+	_Atomic bool pauses, is_pause;
+} stretch;
 
 /* Pairs in random order: the second is what the first was not. */
-static struct kp_ab_choice draw_sample(struct kp_ab_variant *variant, uint64_t shape)
+static struct kp_ab_choice draw_sample(_Atomic uint32_t *samples, uint64_t shape)
 {
-	uint32_t number = atomic_fetch_add(&variant->samples, 1);
+	uint32_t number = atomic_fetch_add(samples, 1);
 	uint64_t seed = (uint64_t)kp_ab.plan.header->seed << 32;
 	bool candidate = (kp_scatter(shape + number / 2 + seed) ^ number) & 1;
 
@@ -30,25 +36,52 @@ static struct kp_ab_choice draw_sample(struct kp_ab_variant *variant, uint64_t s
 				     KP_AB_REASON_ORIGINAL_SAMPLE, true, number};
 }
 
-/* Whether a launch is in a phase of candidates; its beginning is written. */
-static bool phase_is_on(void)
+static bool is_candidates(uint64_t phase)
 {
-	uint32_t length = kp_ab.plan.header->phase;
-	uint64_t number = atomic_fetch_add(&eligible, 1), phase;
-
-	if (length == 0)
-		return true;
-	phase = number / length;
-	if (number % length == 0 && pthread_mutex_trylock(&kp_ab.rare) == 0) {
-		kp_ab_write("{\"phase\":{\"pid\":%ld,\"number\":%llu,\"candidate\":%s,"
-			    "\"begin_ns\":%llu,\"launches\":%llu}}\n",
-			    (long)getpid(), (unsigned long long)phase,
-			    phase % 4 == 1 || phase % 4 == 2 ? "true" : "false",
-			    (unsigned long long)kp_clock_now(),
-			    (unsigned long long)kp_hooks_numbered());
-		pthread_mutex_unlock(&kp_ab.rare);
-	}
 	return phase % 4 == 1 || phase % 4 == 2;
+}
+
+/* `number`: of the launch that begins it. With or without the mutex. */
+static void begin_stretch(struct kp_ab_context *context, CUstream stream, uint64_t number,
+			  bool locked)
+{
+	struct kp_ab_boundary begin = {.number = atomic_load(&stretch.phases), .eligible = number};
+	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+
+	begin.is_phase = !atomic_load(&stretch.pauses) || atomic_load(&stretch.is_pause) ||
+			 begin.number == 0 || begin.number % 4 != 0;
+	begin.candidate = is_candidates(begin.number);
+	begin.sequence = atomic_fetch_add(&stretch.count, 1);
+	atomic_store(&stretch.is_pause, !begin.is_phase);
+	if (begin.is_phase)
+		atomic_store(&stretch.phases, begin.number + 1);
+	if (!context || (!locked && pthread_mutex_trylock(&kp_ab.rare) != 0))
+		return;
+	kp_ab.driver.exchange_capture_mode(&mode);
+	kp_ab_times_boundary(context, &begin, stream);
+	kp_ab.driver.exchange_capture_mode(&mode);
+	if (!locked)
+		pthread_mutex_unlock(&kp_ab.rare);
+}
+
+/* So many eligible launches are made at once. */
+static void advance(struct kp_ab_context *context, CUstream stream, uint32_t launches, bool locked)
+{
+	uint64_t number = atomic_fetch_add(&stretch.eligible, launches);
+	uint64_t end = atomic_load(&stretch.end);
+
+	if (number >= end &&
+	    atomic_compare_exchange_strong(&stretch.end, &end, number + kp_ab.plan.header->phase))
+		begin_stretch(context, stream, number, locked);
+}
+
+/* Whether a launch is in a phase of candidates. */
+static bool phase_is_on(struct kp_ab_context *context, CUstream stream)
+{
+	if (kp_ab.plan.header->phase == 0)
+		return true;
+	advance(context, stream, 1, false);
+	return atomic_load(&stretch.is_pause) || is_candidates(atomic_load(&stretch.phases) - 1);
 }
 
 static struct kp_ab_choice original(enum kp_ab_reason reason)
@@ -58,6 +91,7 @@ static struct kp_ab_choice original(enum kp_ab_reason reason)
 
 /* Of a variant that was verified, and not in a capture. */
 static struct kp_ab_choice choose_verified(struct kp_ab_variant *variant,
+					   struct kp_ab_context *context,
 					   const struct kp_ab_job *job)
 {
 	enum kp_ab_mode mode = (enum kp_ab_mode)kp_ab.plan.header->mode;
@@ -70,13 +104,14 @@ static struct kp_ab_choice choose_verified(struct kp_ab_variant *variant,
 	if (mode == KP_AB_SWAP)
 		return (struct kp_ab_choice){KP_AB_TURN_CANDIDATE, KP_AB_REASON_COUNT, false, 0};
 	if (number % SAMPLE_EACH == SAMPLE_EACH / 2)
-		return draw_sample(variant, job->shape);
-	if (!phase_is_on())
+		return draw_sample(&variant->samples, job->shape);
+	if (!phase_is_on(context, job->stream))
 		return original(KP_AB_REASON_ORIGINAL_PHASE);
 	return (struct kp_ab_choice){KP_AB_TURN_CANDIDATE, KP_AB_REASON_COUNT, false, 0};
 }
 
-struct kp_ab_choice kp_ab_turns_choose(struct kp_ab_variant *variant, const struct kp_ab_job *job)
+struct kp_ab_choice kp_ab_turns_choose(struct kp_ab_variant *variant, struct kp_ab_context *context,
+				       const struct kp_ab_job *job)
 {
 	bool verified = atomic_load(&variant->passed) >= KP_AB_PASSES;
 
@@ -84,68 +119,23 @@ struct kp_ab_choice kp_ab_turns_choose(struct kp_ab_variant *variant, const stru
 		return original(KP_AB_REASON_OFF);
 	if (atomic_load(&kp_ab.wrong) >> job->number & 1)
 		return original(KP_AB_REASON_WRONG);
-	if (job->captured) {
-		if (kp_ab.plan.header->mode == KP_AB_SHADOW)
-			return original(KP_AB_REASON_SHADOW_MODE);
-		return verified ? (struct kp_ab_choice){KP_AB_TURN_CANDIDATE, KP_AB_REASON_COUNT,
-							false, 0}
-				: original(KP_AB_REASON_CAPTURED);
-	}
 	if (verified)
-		return choose_verified(variant, job);
+		return choose_verified(variant, context, job);
 	return (struct kp_ab_choice){KP_AB_TURN_SHADOW, KP_AB_REASON_UNVERIFIED, false, 0};
 }
 
-/* ---- samples ---- */
-
-/* What the GPU has finished of earlier samples is written. */
-static void harvest(struct kp_ab_sample *sample)
+/* Without phases each one is timed. */
+struct kp_ab_choice kp_ab_turns_replay(struct kp_ab_context *context, CUstream stream,
+				       uint64_t shape, uint32_t launches, _Atomic uint32_t *samples,
+				       bool locked)
 {
-	float ms;
-
-	if (!sample->busy || kp_ab.driver.query(sample->end) != CUDA_SUCCESS)
-		return;
-	if (kp_ab.driver.elapsed(&ms, sample->begin, sample->end) == CUDA_SUCCESS)
-		kp_ab_write("{\"sample\":{\"pid\":%ld,\"rule\":%u,\"shape\":\"%016llx\","
-			    "\"number\":%u,\"candidate\":%s,\"us\":%s}}\n",
-			    (long)getpid(), sample->rule, (unsigned long long)sample->shape,
-			    sample->number, sample->candidate ? "true" : "false",
-			    kp_ab_number((double)ms * 1e3).text);
-	sample->busy = false;
-}
-
-static bool has_events(struct kp_ab_sample *sample)
-{
-	if (sample->end)
-		return true;
-	return kp_ab.driver.event(&sample->begin, 0) == CUDA_SUCCESS &&
-	       kp_ab.driver.event(&sample->end, 0) == CUDA_SUCCESS;
-}
-
-struct kp_ab_sample *kp_ab_turns_begin(struct kp_ab_context *context, const struct kp_ab_job *job,
-				       const struct kp_ab_choice *choice)
-{
-	struct kp_ab_sample *sample = NULL;
-
-	for (size_t i = 0; i < KP_AB_SAMPLES; i++) {
-		harvest(&context->samples[i]);
-		if (!context->samples[i].busy && !sample)
-			sample = &context->samples[i];
-	}
-	if (!sample || !has_events(sample))
-		return NULL;
-	sample->candidate = choice->turn == KP_AB_TURN_CANDIDATE;
-	sample->number = choice->number;
-	sample->rule = job->number;
-	sample->shape = job->shape;
-	if (kp_ab.driver.record(sample->begin, job->stream) != CUDA_SUCCESS)
-		return NULL;
-	sample->busy = true;
-	return sample;
-}
-
-void kp_ab_turns_end(struct kp_ab_sample *sample, CUstream stream)
-{
-	if (kp_ab.driver.record(sample->end, stream) != CUDA_SUCCESS)
-		sample->busy = false;
+	if (kp_ab.plan.header->phase == 0)
+		return draw_sample(samples, shape);
+	atomic_store(&stretch.pauses, true);
+	advance(context, stream, launches, locked);
+	if (atomic_load(&stretch.is_pause))
+		return draw_sample(samples, shape);
+	if (!is_candidates(atomic_load(&stretch.phases) - 1))
+		return original(KP_AB_REASON_ORIGINAL_PHASE);
+	return (struct kp_ab_choice){KP_AB_TURN_CANDIDATE, KP_AB_REASON_COUNT, false, 0};
 }

@@ -61,6 +61,9 @@
 	X(cuGraphExecEventRecordNodeSetEvent)                                                      \
 	X(cuGraphExecEventWaitNodeSetEvent)                                                        \
 	X(cuGraphExecNodeSetParams)                                                                \
+	X(cuGraphExecBatchMemOpNodeSetParams)                                                      \
+	X(cuGraphExecExternalSemaphoresSignalNodeSetParams)                                        \
+	X(cuGraphExecExternalSemaphoresWaitNodeSetParams)                                          \
 	X(cuGraphLaunch)                                                                           \
 	X(cuGraphLaunch_ptsz)                                                                      \
 	X(cuStreamBeginCapture)                                                                    \

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inject/ab_graph.h"
 #include "inject/hooks.h"
 #include "inject/hooks_gates.h"
 #include "inject/host.h"
@@ -209,6 +210,8 @@ static CUresult instantiated(CUresult result, const CUgraphExec *exec, CUgraph g
 		kernels = UNCOUNTABLE;
 	remember(*exec, kernels);
 	kp_library_graphs_instantiated(*exec, graph, kernels);
+	if (kp_ab_is_on())
+		kp_ab_graph_instantiated(*exec, graph, flags);
 	return result;
 }
 
@@ -285,6 +288,8 @@ INSTANTIATE_PARAMS(cuGraphInstantiateWithParams_ptsz);
 typedef CUresult(CUDAAPI *destroy_function)(CUgraphExec);
 static CUresult CUDAAPI hook_cuGraphExecDestroy(CUgraphExec graph)
 {
+	if (kp_ab_is_on())
+		kp_ab_graph_exec_destroyed(graph);
 	remember(graph, 0); /* before: another thread may get the same handle at once */
 	kp_library_graphs_exec_destroy(graph);
 	kp_hooks_graph_enter();
@@ -296,6 +301,8 @@ typedef CUresult(CUDAAPI *destroy_graph_function)(CUgraph);
 static CUresult CUDAAPI hook_cuGraphDestroy(CUgraph graph)
 {
 	kp_library_graphs_destroy(graph); /* before, likewise */
+	if (kp_ab_is_on())
+		kp_ab_graph_destroyed(graph);
 	return KP_REAL(cuGraphDestroy, destroy_graph_function)(graph);
 }
 KP_WRAPPER(cuGraphDestroy);
@@ -311,18 +318,42 @@ static CUresult CUDAAPI hook_cuGraphNodeSetEnabled(CUgraphExec graph, CUgraphNod
 		KP_REAL(cuGraphNodeSetEnabled, set_enabled_function)(graph, node, enabled));
 	if (result == CUDA_SUCCESS)
 		remember(graph, UNCOUNTABLE);
+	if (result == CUDA_SUCCESS && kp_ab_is_on())
+		kp_ab_graph_changed(graph, node, NULL, NULL);
 	return result;
 }
 KP_WRAPPER(cuGraphNodeSetEnabled);
 
 typedef CUresult(CUDAAPI *graph_launch_function)(CUgraphExec, CUstream);
+/* Where there are rules, another graph may be launched in its place. */
+static __attribute__((noinline)) CUresult launch_by_rules(graph_launch_function real,
+							  CUgraphExec graph, CUstream stream,
+							  bool per_thread)
+{
+	struct kp_ab_replay replay;
+	CUgraphExec taken = kp_ab_graph_launches(&replay, graph, stream, per_thread);
+	uint64_t begin_ns = kp_hooks_graph_launch_begins();
+	struct kp_run_open run;
+	CUresult result;
+
+	kp_runs_enter(&run, stream, per_thread);
+	result = launched(&run, real(taken, stream), taken);
+	kp_hooks_graph_launch_ends(result, begin_ns);
+	kp_ab_graph_launched(&replay, result == CUDA_SUCCESS);
+	return result;
+}
+
 #define GRAPH_LAUNCH(name, per_thread)                                                             \
 	static CUresult CUDAAPI hook_##name(CUgraphExec graph, CUstream stream)                    \
 	{                                                                                          \
-		uint64_t begin_ns = kp_hooks_graph_launch_begins();                                \
 		struct kp_run_open run;                                                            \
+		uint64_t begin_ns;                                                                 \
 		CUresult result;                                                                   \
                                                                                                    \
+		if (kp_ab_is_on())                                                                 \
+			return launch_by_rules(KP_REAL(name, graph_launch_function), graph,        \
+					       stream, per_thread);                                \
+		begin_ns = kp_hooks_graph_launch_begins();                                         \
 		kp_runs_enter(&run, stream, per_thread);                                           \
 		result = launched(&run, KP_REAL(name, graph_launch_function)(graph, stream),       \
 				  graph);                                                          \

@@ -7,7 +7,11 @@
 
 #include <stddef.h>
 
-/* X(name): kernels/NAME.cu, as kp_kernel_image_NAME(). */
+/* X(name): kernels/NAME.cu, as kp_kernel_image_NAME(). The null controls (control.h) have their
+ * own. */
+#ifdef KP_CONTROL_IMAGES
+#define KP_KERNEL_IMAGES(X) X(control)
+#else
 #define KP_KERNEL_IMAGES(X)                                                                        \
 	X(ceilings)                                                                                \
 	X(norm)                                                                                    \
@@ -16,6 +20,7 @@
 	X(softmax)                                                                                 \
 	X(linear_skinny)                                                                           \
 	X(attention_decode) X(attention_prefill) X(argmax) X(topk_topp_sample) X(compare)
+#endif
 
 struct kp_kernel_image {
 	/* For cuModuleLoadData or cuLibraryLoadData; NULL: kprof was built without nvcc. */

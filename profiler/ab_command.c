@@ -17,6 +17,21 @@ static const struct kp_option rule_options[] = {
 	 .help = "Take the rule NAME alone. May be given several times."},
 	{.name = "list", .type = KP_OPTION_FLAG, .offset = AT(ab_list),
 	 .help = "Print the rules and exit."},
+	{.name = "suggest", .type = KP_OPTION_FILE, .offset = AT(ab_suggest), .argument = "TRACE",
+	 .help = "Write the skeleton of a rule for the kernel of TRACE that takes the most time, "
+		 "to --out or the standard output, and exit. Its name, parameters, grid and shapes "
+		 "are the trace's; what a trace does not know is marked, with how to find out."},
+	{.name = "hotspot", .type = KP_OPTION_TEXT, .offset = AT(ab_hotspot), .argument = "PATTERN",
+	 .help = "With --suggest: of the kernels in whose name PATTERN, an extended regular "
+		 "expression, is found."},
+	{.name = "self-test", .type = KP_OPTION_FLAG, .offset = AT(ab_self_test),
+	 .help = "Try kprof ab itself first, on this GPU, with replacements whose verdict is known "
+		 "(docs/ab.md): planted faults must be found, a kernel against itself must show no "
+		 "difference, planted delays must be seen. CMD runs if all of them hold; without "
+		 "CMD that is all."},
+	{.name = "rounds", .type = KP_OPTION_COUNT, .offset = AT(ab_rounds), .argument = "N",
+	 .help = "Rounds of --self-test: two seeds of each fault, four runs of a kernel against "
+		 "itself and one of each delay; 5 by default."},
 	{0},
 };
 static const struct kp_option way_options[] = {
@@ -32,6 +47,15 @@ static const struct kp_option way_options[] = {
 	{.name = "phase", .type = KP_OPTION_COUNT, .offset = AT(ab_phase), .argument = "N",
 	 .help = "With measure: launches that rules fit come in phases of N, with replacements and "
 		 "without, for times end to end; 2000 by default, 0 is no phases."},
+	{0},
+};
+static const struct kp_option check_options[] = {
+	{.name = "check-output", .type = KP_OPTION_TEXT, .offset = AT(ab_check),
+	 .argument = "COMMAND",
+	 .help = "Run CMD once more before, without kprof, and compare what it prints by COMMAND, "
+		 "which the shell runs with two files behind it: the output with the program's own "
+		 "kernels, and that with others. 0 says that they agree, 1 that they do not. CMD "
+		 "must not read its standard input; what it prints comes at its end."},
 	{0},
 };
 static const struct kp_option output_options[] = {
@@ -51,6 +75,8 @@ static const struct kp_option output_options[] = {
 
 static const struct kp_option_group rule_group = {"What is replaced", rule_options};
 static const struct kp_option_group way_group = {"How", way_options};
+static const struct kp_option_group check_group = {"Whether it is right end to end",
+						   check_options};
 static const struct kp_option_group output_group = {"Output", output_options};
 
 static const char *const description[] = {
@@ -62,10 +88,10 @@ static const char *const description[] = {
 	"The report goes to stderr when CMD has ended: for each rule how many launches it was "
 	"asked about, fitted and replaced, why others were not, how exact it was, and the times of "
 	"originals and replacements, interleaved in random order.",
-	"In a stream capture nothing is compared. What was right before, with the same shape, is "
-	"captured in the original's place, and so is in each replay. Cooperative kernels, and "
-	"launches with attributes that others depend on, are left alone. In any doubt the original "
-	"runs.",
+	"CUDA graphs stay as the program has made them. Beside one there is a second, in which all "
+	"is replaced that was right outside of captures, with the same shape; each launch gets one "
+	"of the two. Cooperative kernels, and launches with attributes that others depend on, are "
+	"left alone. In any doubt the original runs.",
 	NULL,
 };
 static const struct kp_example examples[] = {
@@ -74,13 +100,17 @@ static const struct kp_example examples[] = {
 	 "Compare results only; the program never sees a replacement."},
 	{"kprof ab --rules mine.yaml --rule my-softmax -- ./my_inference",
 	 "One rule of one's own."},
+	{"kprof ab --mode swap --check-output cmp -- ./my_inference",
+	 "Whether its output is the same to the last byte."},
 	{"kprof ab --list", "The rules that kprof has."},
+	{"kprof ab --suggest run.kprof --out mine.yaml", "Begin a rule of one's own."},
+	{"kprof ab --self-test", "Whether kprof ab can be believed on this machine."},
 	{0},
 };
 static const struct kp_example statuses[] = {
 	{"0", "CMD succeeded, and the report has verdicts."},
 	{"122", "CMD succeeded, but nothing was replaced (with shadow: compared)."},
-	{"123", "CMD succeeded, but a replacement's results were wrong."},
+	{"123", "CMD succeeded, but a replacement's results were wrong; or the self-test failed."},
 	{"125", "kprof failed, or was called wrongly."},
 	{"126", "CMD was found, but cannot be run."},
 	{"127", "CMD was not found."},
@@ -90,6 +120,8 @@ static const struct kp_example statuses[] = {
 static const struct kp_example environment[] = {
 	{"KPROF_CANDIDATES_LIB", "libkprof_candidates.so, where it does not lie beside "
 				 "libkprof_inject.so."},
+	{"KPROF_CONTROLS", "kprof_controls, the program of --self-test, where it does not lie "
+			   "beside kprof; libkprof_controls.so lies beside it."},
 	{0},
 };
 const struct kp_command kp_ab_command = {
@@ -97,8 +129,8 @@ const struct kp_command kp_ab_command = {
 	.summary = "replace kernels in a program, and see whether that is right and pays",
 	.description = description, .examples = examples, .statuses = statuses,
 	.environment = environment, .takes_command = true, .least = 0, .most = SIZE_MAX,
-	.groups = (const struct kp_option_group *const[]){&rule_group, &way_group, &output_group,
-							  NULL},
+	.groups = (const struct kp_option_group *const[]){&rule_group, &way_group, &check_group,
+							  &output_group, NULL},
 	.run = kp_cmd_ab,
 };
 // clang-format on

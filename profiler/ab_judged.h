@@ -12,8 +12,10 @@ struct kp_ab_judged_time {
 
 struct kp_ab_judged {
 	struct kp_ab_judged_time rules[KP_AB_RULES_MOST];
-	struct kp_ab_judged_time end; /* phases; times are of whole phases */
-	bool predicted_known;         /* both what rules should bring and what they brought */
+	struct kp_ab_judged_time replays[KP_AB_RULES_MOST]; /* of whole graphs */
+	/* Phases; times are of as many eligible launches as a phase is to have. */
+	struct kp_ab_judged_time end;
+	bool predicted_known; /* both what rules should bring and what they brought */
 	struct kp_ab_change predicted;
 	enum kp_ab_agreement agreement;
 };

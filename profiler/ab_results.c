@@ -149,10 +149,9 @@ static uint64_t group_of(const cJSON *map, bool *good)
 	return *good ? strtoull(shape->valuestring, NULL, 16) ^ pid * 0x9e3779b97f4a7c15ULL : 0;
 }
 
-static bool add_sample(struct kp_ab_results *results, const cJSON *map)
+static bool add_time(struct kp_ab_times *times, const cJSON *map)
 {
-	struct kp_ab_rule_result *rule = rule_of(results, map);
-	bool good = rule != NULL;
+	bool good = true;
 	struct kp_ab_time time = {
 		.group = group_of(map, &good),
 		.number = whole(map, "number", &good),
@@ -161,11 +160,35 @@ static bool add_sample(struct kp_ab_results *results, const cJSON *map)
 	};
 
 	if (!good || !(time.us >= 0) ||
-	    !kp_vector_grow((void **)&rule->times.times, rule->times.count, &rule->times.capacity,
-			    sizeof(time)))
+	    !kp_vector_grow((void **)&times->times, times->count, &times->capacity, sizeof(time)))
 		return false;
-	rule->times.times[rule->times.count++] = time;
-	rule->times.by[time.candidate]++;
+	if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(map, "host_bound"))) {
+		times->host_bound++;
+		return true;
+	}
+	times->times[times->count++] = time;
+	times->by[time.candidate]++;
+	return true;
+}
+
+static bool add_sample(struct kp_ab_results *results, const cJSON *map)
+{
+	struct kp_ab_rule_result *rule = rule_of(results, map);
+
+	return rule && add_time(&rule->times, map);
+}
+
+static bool add_replay(struct kp_ab_results *results, const cJSON *map)
+{
+	struct kp_ab_rule_result *rule = rule_of(results, map);
+	bool good = rule != NULL;
+	uint64_t replaced = whole(map, "replaced", &good);
+	uint64_t launches = whole(map, "launches", &good);
+
+	if (!good || launches == 0 || !add_time(&rule->replays, map))
+		return false;
+	rule->replays_replaced += replaced;
+	rule->replays_launches += launches;
 	return true;
 }
 
@@ -175,12 +198,14 @@ static bool add_phase(struct kp_ab_results *results, const cJSON *map)
 	struct kp_ab_phase phase = {
 		.pid = whole(map, "pid", &good),
 		.number = whole(map, "number", &good),
-		.begin_ns = whole(map, "begin_ns", &good),
+		.eligible = whole(map, "eligible", &good),
+		.us = real_of(map, "us"),
 		.candidate = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(map, "candidate")),
 	};
 
-	if (!good || !kp_vector_grow((void **)&results->phases, results->phase_count,
-				     &results->phase_capacity, sizeof(phase)))
+	if (!good || phase.eligible == 0 || !(phase.us >= 0) ||
+	    !kp_vector_grow((void **)&results->phases, results->phase_count,
+			    &results->phase_capacity, sizeof(phase)))
 		return false;
 	results->phases[results->phase_count++] = phase;
 	return true;
@@ -200,7 +225,7 @@ static const struct {
 	bool (*add)(struct kp_ab_results *results, const cJSON *map);
 } kinds[] = {
 	{"ab", add_process},    {"counts", add_counts}, {"shadow", add_shadow},
-	{"sample", add_sample}, {"phase", add_phase},
+	{"sample", add_sample}, {"phase", add_phase},   {"replay", add_replay},
 };
 
 static void add_line(struct kp_ab_results *results, const char *line)
@@ -242,8 +267,10 @@ void kp_ab_results_destroy(struct kp_ab_results *results)
 {
 	if (!results)
 		return;
-	for (size_t i = 0; i < KP_AB_RULES_MOST; i++)
+	for (size_t i = 0; i < KP_AB_RULES_MOST; i++) {
 		free(results->rules[i].times.times);
+		free(results->rules[i].replays.times);
+	}
 	free(results->phases);
 	free(results);
 }

@@ -32,6 +32,7 @@ struct kp_ab_accuracy {
 struct kp_ab_times {
 	struct kp_ab_time *times;
 	size_t count, capacity, by[2]; /* originals, candidates */
+	uint64_t host_bound; /* left out: the GPU may have waited for the host between its events */
 };
 
 struct kp_ab_rule_result {
@@ -40,11 +41,16 @@ struct kp_ab_rule_result {
 	char fault[16];          /* of the first that was wrong; empty: none was */
 	struct kp_ab_accuracy accuracy[KP_AB_TENSORS_MOST];
 	struct kp_ab_times times;
+	/* Of whole graphs in which this rule alone replaces: so many launches of it, of all that
+	 * are eligible in it, by sample. */
+	struct kp_ab_times replays;
+	uint64_t replays_replaced, replays_launches; /* sums over samples */
 };
 
-/* The time between two beginnings of phases. */
+/* A phase that has ended, and how many eligible launches it had. */
 struct kp_ab_phase {
-	uint64_t pid, number, begin_ns;
+	uint64_t pid, number, eligible;
+	double us;
 	bool candidate;
 };
 

@@ -2,7 +2,8 @@
  * kprof ab: compile the rules, run CMD with them, and report what came of it.
  *
  * CMD runs as under «kprof record», but nothing is recorded of kernels: times are taken without
- * CUPTI. Its failure is passed through; what A/B has to say shows where it succeeded.
+ * CUPTI. Its failure is passed through, with a report of what was done before that; whether
+ * anything was wrong or nothing replaced shows in the status where it succeeded.
  */
 #include <errno.h>
 #include <limits.h>
@@ -12,12 +13,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "profiler/ab_counts.h"
+#include "profiler/arms.h"
 #include "profiler/commands.h"
 #include "profiler/library.h"
 #include "profiler/output.h"
 #include "profiler/print_ab.h"
 #include "profiler/rules.h"
 #include "profiler/say.h"
+#include "profiler/self_test.h"
+#include "profiler/suggest.h"
 
 #define CANDIDATES "libkprof_candidates.so"
 #define NOT_RECORDED_S 1e9
@@ -29,6 +34,8 @@ struct ab {
 	const struct kp_settings *settings;
 	struct kp_ab_rules *rules;
 	char folder[PATH_MAX];
+	struct kp_arms arms;
+	enum kp_arms_verdict output;
 	char plan[PATH_MAX + 16], raw[PATH_MAX + 16], trace[PATH_MAX + 16];
 };
 
@@ -193,13 +200,15 @@ static bool prepare(struct ab *ab)
 	} else if (!write_file(ab->raw, "", 0)) {
 		return false;
 	}
-	return write_plan(ab);
+	return write_plan(ab) && kp_ab_counts_make(ab->plan);
 }
 
-static void clean_up(const struct ab *ab)
+static void clean_up(struct ab *ab)
 {
 	if (!ab->folder[0])
 		return;
+	kp_arms_end(&ab->arms);
+	kp_ab_counts_remove(ab->plan);
 	unlink(ab->plan);
 	unlink(ab->trace);
 	if (!ab->settings->ab_raw)
@@ -235,13 +244,17 @@ static int conclude(const struct kp_ab_report *view)
 		done += view->mode == KP_AB_SHADOW ? result->shadows : kp_ab_replaced(result);
 		wrong += result->wrong;
 	}
+	if (view->output == KP_ARMS_DIFFERENT)
+		kp_say("the program's output is not that of its own kernels");
 	if (wrong)
 		kp_say("results were wrong: the rule was taken back, and the program went on with "
 		       "its own kernels");
 	else if (done == 0)
 		kp_say("nothing was %s: no verdict",
 		       view->mode == KP_AB_SHADOW ? "compared" : "replaced");
-	return wrong ? KP_EXIT_WRONG : done == 0 ? KP_EXIT_NOT_REPLACED : 0;
+	if (wrong || view->output == KP_ARMS_DIFFERENT)
+		return KP_EXIT_WRONG;
+	return done == 0 ? KP_EXIT_NOT_REPLACED : 0;
 }
 
 static int report_judged(const struct ab *ab, struct kp_ab_report *view)
@@ -266,18 +279,27 @@ static int report_judged(const struct ab *ab, struct kp_ab_report *view)
 	return done ? conclude(view) : KP_EXIT_FAILURE;
 }
 
-static int report(const struct ab *ab)
+/* `failed`: CMD; then there may be nothing to report. */
+static int report(const struct ab *ab, bool failed)
 {
 	struct kp_ab_report view = {.rules = ab->rules,
-				    .mode = (enum kp_ab_mode)ab->settings->ab_mode};
+				    .mode = (enum kp_ab_mode)ab->settings->ab_mode,
+				    .output = ab->output};
 	struct kp_ab_results *results;
-	enum kp_status status = kp_ab_results_read(ab->raw, &results);
+	uint64_t processes;
+	enum kp_status status;
 	int verdict;
 
+	if (!kp_ab_counts_collect(ab->plan, (uint32_t)kp_ab_rules_count(ab->rules), ab->raw,
+				  &processes))
+		return KP_EXIT_FAILURE;
+	status = kp_ab_results_read(ab->raw, &results);
 	if (status != KP_OK)
 		return kp_fail("the results of the run: %s", kp_status_message(status));
+	if (results->processes < processes)
+		results->processes = processes; /* those that were killed before they wrote */
 	view.results = results;
-	verdict = report_judged(ab, &view);
+	verdict = failed && results->processes == 0 ? 0 : report_judged(ab, &view);
 	kp_ab_results_destroy(results);
 	return verdict;
 }
@@ -285,15 +307,10 @@ static int report(const struct ab *ab)
 static int run(struct ab *ab)
 {
 	struct kp_settings settings = *ab->settings;
+	const char *check = settings.ab_check;
 	int status;
 
-	if (settings.ab_out && (kp_format_of_path(settings.ab_out) < 0 ||
-				kp_format_of_path(settings.ab_out) > KP_FORMAT_JSON))
-		return kp_fail("--out %s: a report of A/B is .txt, .yaml or .json",
-			       settings.ab_out);
-	if (settings.ab_out && !kp_output_check(settings.ab_out))
-		return KP_EXIT_FAILURE;
-	if (!prepare(ab))
+	if (!prepare(ab) || (check && !kp_arms_begin(&ab->arms, ab->folder, settings.operands)))
 		return KP_EXIT_FAILURE;
 	settings.calls = KP_SWITCH_ON;
 	settings.delay_s = NOT_RECORDED_S;
@@ -301,11 +318,22 @@ static int run(struct ab *ab)
 	settings.output = settings.output ? settings.output : ab->trace;
 	if (setenv("KPROF_AB", ab->plan, 1) != 0)
 		return kp_fail("out of memory");
+	if (check && !kp_arms_redirect(&ab->arms))
+		return KP_EXIT_FAILURE;
 	status = kp_cmd_record(&settings);
-	return status ? status : report(ab);
+	if (check && !kp_arms_release(&ab->arms))
+		return KP_EXIT_FAILURE;
+	if (check && status == 0 && !kp_arms_compare(&ab->arms, check, &ab->output))
+		return KP_EXIT_FAILURE;
+	if (status == 0)
+		return report(ab, false);
+	/* What was counted before CMD failed, or was killed, is told all the same. */
+	if (status < KP_EXIT_FAILURE || status > KP_EXIT_NOT_FOUND)
+		report(ab, true);
+	return status;
 }
 
-int kp_cmd_ab(const struct kp_settings *settings)
+static int run_rules(const struct kp_settings *settings)
 {
 	struct ab *ab = calloc(1, sizeof *ab);
 	int status = KP_EXIT_FAILURE;
@@ -315,11 +343,10 @@ int kp_cmd_ab(const struct kp_settings *settings)
 		return kp_fail("out of memory");
 	}
 	ab->settings = settings;
+	ab->arms.standard = -1;
 	if (read_rules(settings, ab->rules)) {
 		if (settings->ab_list)
 			status = list_rules(ab->rules);
-		else if (settings->operand_count == 0)
-			kp_fail("a command is missing: kprof ab -- CMD");
 		else
 			status = run(ab);
 	}
@@ -327,4 +354,29 @@ int kp_cmd_ab(const struct kp_settings *settings)
 	kp_ab_rules_destroy(ab->rules);
 	free(ab);
 	return status;
+}
+
+static bool check_report(const char *path)
+{
+	if (kp_format_of_path(path) >= 0 && kp_format_of_path(path) <= KP_FORMAT_JSON)
+		return kp_output_check(path);
+	kp_fail("--out %s: a report of A/B is .txt, .yaml or .json", path);
+	return false;
+}
+
+int kp_cmd_ab(const struct kp_settings *settings)
+{
+	int status = 0;
+
+	if (settings->ab_out && !check_report(settings->ab_out))
+		return KP_EXIT_FAILURE;
+	if (settings->ab_suggest)
+		return kp_suggest(settings);
+	if (settings->operand_count == 0 && !settings->ab_list && !settings->ab_self_test)
+		return kp_fail("a command is missing: kprof ab -- CMD");
+	if (settings->ab_self_test)
+		status = kp_self_test(settings);
+	if (status || (settings->ab_self_test && settings->operand_count == 0))
+		return status;
+	return run_rules(settings);
 }

@@ -78,6 +78,30 @@ static void emit_end(struct kp_emit *emit, const struct kp_ab_report *view)
 	kp_emit_map_end(emit);
 }
 
+static void emit_times(struct kp_emit *emit, const struct kp_ab_times *times,
+		       const struct kp_ab_judged_time *judged)
+{
+	kp_emit_count(emit, "samples_original", times->by[0]);
+	kp_emit_count(emit, "samples_candidate", times->by[1]);
+	kp_emit_count(emit, "samples_host_bound", times->host_bound);
+	kp_emit_number(emit, "original_median_us", judged->estimate.median_us[0], 3);
+	kp_emit_number(emit, "candidate_median_us", judged->estimate.median_us[1], 3);
+	emit_judged(emit, judged);
+}
+
+/* Whole graphs in which the rule replaces. */
+static void emit_replays(struct kp_emit *emit, const struct kp_ab_rule_result *result,
+			 const struct kp_ab_judged_time *judged)
+{
+	double samples = (double)result->replays.count;
+
+	kp_emit_map_begin(emit, "graphs");
+	kp_emit_number(emit, "replaced_each",
+		       samples > 0 ? (double)result->replays_replaced / samples : NAN, 2);
+	emit_times(emit, &result->replays, judged);
+	kp_emit_map_end(emit);
+}
+
 static void emit_rule(struct kp_emit *emit, const struct kp_ab_report *view, size_t rule)
 {
 	const struct kp_ab_rule_result *result = &view->results->rules[rule];
@@ -104,11 +128,8 @@ static void emit_rule(struct kp_emit *emit, const struct kp_ab_report *view, siz
 			emit_accuracy(emit, &result->accuracy[i],
 				      kp_ab_rules_data(view->rules, rule, i));
 	kp_emit_list_end(emit);
-	kp_emit_count(emit, "samples_original", result->times.by[0]);
-	kp_emit_count(emit, "samples_candidate", result->times.by[1]);
-	kp_emit_number(emit, "original_median_us", judged->estimate.median_us[0], 3);
-	kp_emit_number(emit, "candidate_median_us", judged->estimate.median_us[1], 3);
-	emit_judged(emit, judged);
+	emit_times(emit, &result->times, judged);
+	emit_replays(emit, result, &view->judged->replays[rule]);
 	kp_emit_map_end(emit);
 }
 
@@ -128,6 +149,7 @@ enum kp_status kp_ab_print_document(FILE *file, const struct kp_ab_report *view,
 		emit_rule(emit, view, i);
 	kp_emit_list_end(emit);
 	emit_end(emit, view);
+	kp_emit_string(emit, "output", kp_arms_verdict_key(view->output));
 	kp_emit_map_end(emit);
 	return kp_emit_finish(emit);
 }

@@ -24,7 +24,7 @@ static void print_counts(FILE *file, const struct kp_ab_rule_result *result)
 		result->counts[KP_AB_COUNT_SEEN], result->counts[KP_AB_COUNT_ELIGIBLE],
 		kp_ab_replaced(result));
 	if (result->counts[KP_AB_COUNT_REPLACED_CAPTURED])
-		fprintf(file, " (%" PRIu64 " of them nodes of graphs)",
+		fprintf(file, " (%" PRIu64 " of them in launches of graphs)",
 			result->counts[KP_AB_COUNT_REPLACED_CAPTURED]);
 	fprintf(file, ", %" PRIu64 " compared\n", result->counts[KP_AB_COUNT_SHADOWED]);
 	for (int i = 0; i < KP_AB_REASON_COUNT; i++)
@@ -74,21 +74,44 @@ static void print_conclusion(FILE *file, const struct kp_ab_judged_time *judged)
 		fprintf(file, ": more than %.2f %% is excluded", verdict->excluded_pct);
 }
 
-static void print_verdict(FILE *file, const struct kp_ab_report *view, size_t rule)
+static void print_judged(FILE *file, const struct kp_ab_rule_result *result,
+			 const struct kp_ab_judged_time *judged)
 {
-	const struct kp_ab_rule_result *result = &view->results->rules[rule];
-	const struct kp_ab_judged_time *judged = &view->judged->rules[rule];
-
-	if (!isnan(judged->estimate.median_us[0]))
-		fprintf(file, "  time       %.2f µs, replaced %.2f µs (medians of %zu and %zu)\n",
-			judged->estimate.median_us[0], judged->estimate.median_us[1],
-			result->times.by[0], result->times.by[1]);
 	print_change(file, &judged->estimate);
 	print_conclusion(file, judged);
 	if (result->wrong)
 		fprintf(file, " (%s, in %" PRIu64 " of %" PRIu64 " comparisons)", result->fault,
 			result->wrong, result->shadows);
 	fputc('\n', file);
+}
+
+/* Single launches, and whole graphs; of neither, what is said of none. */
+static void print_verdict(FILE *file, const struct kp_ab_report *view, size_t rule)
+{
+	const struct kp_ab_rule_result *result = &view->results->rules[rule];
+	const struct kp_ab_judged_time *judged = &view->judged->rules[rule];
+	const struct kp_ab_judged_time *replays = &view->judged->replays[rule];
+
+	if (!isnan(judged->estimate.median_us[0]))
+		fprintf(file, "  time       %.2f µs, replaced %.2f µs (medians of %zu and %zu)\n",
+			judged->estimate.median_us[0], judged->estimate.median_us[1],
+			result->times.by[0], result->times.by[1]);
+	if (result->times.host_bound)
+		fprintf(file,
+			"  left out   %" PRIu64
+			" times: the GPU had nothing to do, and waited for the host\n",
+			result->times.host_bound);
+	if (result->times.count || !result->replays.count)
+		print_judged(file, result, judged);
+	if (!result->replays.count)
+		return;
+	fprintf(file,
+		"  graphs     with %.0f replaced in each: %.2f µs, replaced %.2f µs (medians of "
+		"%zu and %zu)\n",
+		(double)result->replays_replaced / (double)result->replays.count,
+		replays->estimate.median_us[0], replays->estimate.median_us[1],
+		result->replays.by[0], result->replays.by[1]);
+	print_judged(file, result, replays);
 }
 
 static void print_end(FILE *file, const struct kp_ab_judged *judged)
@@ -140,4 +163,7 @@ void kp_ab_print_text(FILE *file, const struct kp_ab_report *view)
 	if (idle)
 		fprintf(file, "%zu rule%s met no launch\n", idle, idle == 1 ? "" : "s");
 	print_end(file, view->judged);
+	if (view->output != KP_ARMS_UNKNOWN)
+		fprintf(file, "output: %s with that of the originals\n",
+			kp_arms_verdict_key(view->output));
 }

@@ -6,6 +6,7 @@
 
 #include "analyzers/ab_rules.h"
 #include "profiler/ab_judged.h"
+#include "profiler/arms.h"
 #include "profiler/format.h"
 
 struct kp_ab_report {
@@ -13,6 +14,7 @@ struct kp_ab_report {
 	const struct kp_ab_results *results;
 	const struct kp_ab_judged *judged;
 	enum kp_ab_mode mode;
+	enum kp_arms_verdict output; /* of CMD, in both arms */
 };
 
 /* By enum kp_ab_mode, ended by NULL. */

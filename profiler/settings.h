@@ -75,7 +75,10 @@ struct kp_settings {
 	int ab_mode;                        /* enum kp_ab_mode */
 	const char *ab_out, *ab_raw;        /* the report, and the lines it is made of */
 	uint64_t ab_again, ab_phase;        /* launches */
-	bool ab_list;
+	const char *ab_check,               /* of outputs; NULL: none */
+		*ab_suggest, *ab_hotspot;   /* a trace, and a pattern of names; NULL: not asked */
+	bool ab_list, ab_self_test;
+	uint64_t ab_rounds; /* of the self-test */
 	struct kp_top_options live;
 	char **operands; /* borrowed from main's argv, ended by NULL */
 	size_t operand_count;

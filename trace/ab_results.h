@@ -6,7 +6,7 @@
 #ifndef KP_TRACE_AB_RESULTS_H
 #define KP_TRACE_AB_RESULTS_H
 
-#define KP_AB_RESULTS_VERSION 1
+#define KP_AB_RESULTS_VERSION 2
 
 /* X(NAME, name): counts of a rule. A launch that is eligible is replaced or has one reason. */
 #define KP_AB_COUNTS(X)                                                                            \
@@ -28,6 +28,8 @@
 	X(UNVERIFIED, "unverified", "its results had not been compared with the original's yet")   \
 	X(SHADOW, "shadow", "the program saw the original, and the results were compared")         \
 	X(CAPTURED, "captured", "captured into a graph before its results had been compared")      \
+	X(GRAPH, "graph", "in a graph that cannot be copied, or where its nodes cannot be told")   \
+	X(GRAPH_CHANGED, "graph_changed", "in a graph whose changes cannot be followed")           \
 	X(WRONG, "wrong", "a result of the rule was wrong: it is rolled back")                     \
 	X(ORIGINAL_PHASE, "original_phase", "the originals' turn, for end-to-end times")           \
 	X(ORIGINAL_SAMPLE, "original_sample", "the original's turn, for its time")                 \

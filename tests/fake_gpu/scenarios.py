@@ -6,7 +6,7 @@
 
 A row (scenario.py) says what runs, with which faults (common/faults.def), and what kprof must then do
 or say; more rows stand in processes.py, endings.py, host_calls.py, library_calls.py, dnn_calls.py,
-parameter_calls.py, ranges.py, storms.py, watching.py, counters.py and ab.py.
+parameter_calls.py, ranges.py, storms.py, watching.py, counters.py, ab.py and ab_graphs.py.
 Numbers in brackets are those of public reports of the same fault in other tools, «cases».
 """
 
@@ -22,6 +22,7 @@ import time
 import traceback
 
 import ab
+import ab_graphs
 import counters
 import endings
 import host_calls
@@ -960,6 +961,7 @@ SCENARIOS = [
     *parameter_calls.SCENARIOS,
     *counters.SCENARIOS,
     *ab.SCENARIOS,
+    *ab_graphs.SCENARIOS,
 ]
 
 

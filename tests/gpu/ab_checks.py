@@ -81,6 +81,83 @@ def torch(checks, options):
     return check
 
 
+def self_test(bench):
+    """Null controls on this GPU: faults found, nothing claimed of a kernel against itself."""
+    out = bench.folder / "self-test.json"
+    if not (bench.build / "libkprof_controls.so").exists():
+        raise Skip("this build has no libkprof_controls.so")
+    bench.run([bench.build / "kprof", "ab", "--self-test", "--rounds", "10", "--out", out])
+    with open(out, encoding="utf-8") as file:
+        document = json.load(file)
+    require(document["passed"], f"{document}")
+    same = document["same"]
+    return (f"{sum(row['called_wrong'] for row in document['results'])} faults found; "
+            f"{same['claims']} of {same['runs']} claim a difference, {same['detectable_pct']} % is "
+            "detectable; " + ", ".join(
+                f"{row['planted_pct']} % seen as {row['change_pct']} % in {row['seen']} of "
+                f"{row['runs']}" for row in document["delays"]))
+
+
+SEVEN_B = ("--layers", "32", "--width", "4096", "--heads", "32", "--ffn", "11008", "--batch", "1")
+
+
+def replays(argv_of, phase):
+    """A graph's launches by turns: replaced and not, timed as wholes, and end to end."""
+    def check(bench):
+        _, document = ab(bench, ["--phase", phase], argv_of(bench), 0)
+        check_sums(document)
+        rule, end = rule_of(document, "linear-skinny"), document["end_to_end"]
+        graphs, launches = rule["graphs"], rule["launches"]
+        require(launches["replaced_captured"] >= 16 * graphs["replaced_each"] > 0, words_of(rule))
+        for timed in (graphs, end):
+            require(timed["verdict"] in ("faster", "slower", "no difference"),
+                    f"{timed['verdict']}: {timed['doubt']}")
+        return (f"{graphs['replaced_each']:.0f} in each graph: {graphs['original_median_us']} to "
+                f"{graphs['candidate_median_us']} us, {graphs['change_pct']} % "
+                f"({graphs['change_low_pct']} to {graphs['change_high_pct']}) by {graphs['pairs']} "
+                f"pairs, {graphs['verdict']}; end to end {end['change_pct']} % "
+                f"({end['change_low_pct']} to {end['change_high_pct']}) by {end['pairs']} pairs, "
+                f"{end['verdict']}, {end['speedup']} times as fast; predicted "
+                f"{end['predicted_pct']} %: {end['agreement']}")
+    return check
+
+
+SAME = """rules:
+- name: same-silu
+  kernel_regex: '^_ZL?11silu_kernelP13__nv_bfloat16m$'
+  parameters: [8, 8]
+  when: u64(1) >= 1 && u64(1) < 0x7fffffff
+  replace:
+    module: {module}
+    kernel: same_silu
+    grid: grid_x
+    block: block_x
+    arguments: [{{ptr: ptr(0)}}, {{u64: u64(1)}}]
+  inout:
+  - {{name: x, address: ptr(0), dtype: bf16, rows: 1, columns: u64(1)}}
+"""
+
+
+def same(checks):
+    """A/A: a kernel of a graph replaced by the same one makes no difference, and none in its results."""
+    def check(bench):
+        rules = bench.folder / "same.yaml"
+        rules.write_text(SAME.format(module=checks.ROOT / "tests/gpu/same_silu.ptx"))
+        argv = [checks.sample(bench, "llm_decode"), "--graph", "--steps", "4000", "--batch", "1"]
+        ran, document = ab(bench, ["--rules", rules, "--phase", "300"], argv, 0)
+        check_sums(document)
+        require(ran.stdout == bench.run(argv).stdout, "the program printed something else")
+        rule, end = rule_of(document, "same-silu"), document["end_to_end"]
+        graphs = rule["graphs"]
+        require(graphs["replaced_each"] > 0 and rule["accuracy"][0]["max_abs"] == 0, words_of(rule))
+        for timed in (graphs, end):
+            require(timed["verdict"] == "no difference", f"{timed['verdict']}: {timed}")
+        return (f"{words_of(rule)}; graphs {graphs['change_pct']} % ({graphs['change_low_pct']} to "
+                f"{graphs['change_high_pct']}), end to end {end['change_pct']} % "
+                f"({end['change_low_pct']} to {end['change_high_pct']}): no difference")
+    return check
+
+
 def rows(checks):
     """`checks`: the module checks, whose parts these share."""
     samples = [
@@ -91,6 +168,7 @@ def rows(checks):
     ]
     return [
         *samples,
+        Check("ab-self-test", 240, self_test, "null controls: faults found, delays seen"),
         Check("ab-silu", 240, decode(checks, "llm_decode", (), "llm-decode-silu", False),
               "a kernel of the program's own replaced in place"),
         Check("ab-shadow", 240, shadow(checks, lambda bench: [
@@ -100,5 +178,13 @@ def rows(checks):
               "in shadow the tokens of PyTorch are the same"),
         Check("ab-torch-eager", 400, torch(checks, ()), "PyTorch, eager: replaced and timed"),
         Check("ab-torch-graph", 400, torch(checks, ("--graph",)),
-              "PyTorch, in a graph: captured replaced"),
+              "PyTorch, in a graph: launches of the graph with linears replaced"),
+        Check("ab-replays-llm_decode", 240, replays(lambda bench: [
+            checks.sample(bench, "llm_decode"), "--graph", "--steps", "4000", "--batch", "1"],
+              "2000"), "llm_decode in a graph: timed in both forms, by turns"),
+        Check("ab-replays-same", 240, same(checks),
+              "llm_decode in a graph, a kernel replaced by the same: no difference"),
+        Check("ab-replays-torch", 400, replays(lambda bench: [
+            *checks.TORCH, "--graph", *SEVEN_B, "--steps", "128", "--rounds", "12"], "4000"),
+              "decoding of 7B by PyTorch in a graph: timed in both forms, by turns"),
     ]

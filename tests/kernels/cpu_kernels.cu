@@ -8,6 +8,7 @@
 #include "kernels/attention_decode.cu"
 #include "kernels/attention_prefill.cu"
 #include "kernels/compare.cu"
+#include "kernels/control.cu"
 #include "kernels/linear_skinny.cu"
 #include "kernels/norm.cu"
 #include "kernels/rope.cu"
@@ -48,6 +49,10 @@ static const struct {
 	{"kp_compare_copy_kernel", run<struct kp_copy_args, kp_compare_copy_kernel>},
 	{"kp_compare_checksum_kernel", run<struct kp_checksum_args, kp_compare_checksum_kernel>},
 	{"kp_compare_guard_kernel", run<struct kp_guard_args, kp_compare_guard_kernel>},
+	{"kp_control_original", run<struct kp_control_args, kp_control_original>},
+	{"kp_control_replacement", run<struct kp_control_args, kp_control_replacement>},
+	{"kp_control_late", run<struct kp_control_args, kp_control_late>},
+	{"kp_control_fill", run<struct kp_control_fill_args, kp_control_fill>},
 };
 // clang-format on
 

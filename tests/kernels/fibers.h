@@ -15,8 +15,14 @@ extern "C" {
 
 #define KP_FIBERS_MOST 1024U
 
-/* How the next one is chosen. */
-enum kp_fiber_order { KP_FIBERS_UP, KP_FIBERS_DOWN, KP_FIBERS_SHUFFLED, KP_FIBER_ORDERS };
+/* How the next one is chosen. Those that wait for nobody run faster alone, one after the other. */
+enum kp_fiber_order {
+	KP_FIBERS_UP,
+	KP_FIBERS_DOWN,
+	KP_FIBERS_SHUFFLED,
+	KP_FIBER_ORDERS,
+	KP_FIBERS_ALONE
+};
 
 typedef void (*kp_fiber_body)(void *context);
 

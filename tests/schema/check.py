@@ -26,7 +26,7 @@ except ImportError as error:
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PAGES = {"report": "docs/report-yaml.md", "plan": "docs/plan.md", "diff": "docs/diff.md",
-         "bench": "docs/kernels.md", "ab": "docs/rules.md"}
+         "bench": "docs/kernels.md", "ab": "docs/rules.md", "ab-self-test": "docs/ab.md"}
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 # All that changes a report: sets that together name every option of «kprof report» but --output,

@@ -87,6 +87,10 @@ static void test_ab_verdict_doubts_what_circumstances_speak_against(void **unuse
 	of.known = false;
 	expect(&of, &how, KP_AB_VERDICT_INCONCLUSIVE, KP_AB_DOUBT_FEW);
 	assert_true(isnan(kp_ab_verdict(&of, &how).excluded_pct));
+	how.host_bound = true;
+	expect(&of, &how, KP_AB_VERDICT_INCONCLUSIVE, KP_AB_DOUBT_HOST);
+	of.known = true; /* what is left is enough */
+	expect(&of, &how, KP_AB_VERDICT_FASTER, KP_AB_DOUBT_NOTHING);
 	how.wrong = true;
 	expect(&of, &how, KP_AB_VERDICT_WRONG, KP_AB_DOUBT_NOTHING);
 }

@@ -2,6 +2,7 @@
  * Stream capture, and the one way by which an operation reaches a stream: it is scheduled and
  * announced, or becomes a node of the graph that the stream is captured into.
  */
+#include "tests/fake_gpu/common/ledger.h"
 #include "tests/fake_gpu/driver/call.h"
 
 #include "tests/fake_gpu/driver/graph.h"
@@ -75,6 +76,7 @@ static CUresult end(CUstream handle, bool per_thread, CUgraph *out)
 	*out = stream->capture;
 	stream->capture = NULL;
 	kp_fake_unlock();
+	kp_fake_count(KP_FAKE_graphs_made, 1);
 	return CUDA_SUCCESS;
 }
 

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "kernels/control.h"
 #include "tests/fake_gpu/common/faults.h"
 #include "tests/kernels/cpu_kernels.h"
 
@@ -13,6 +14,7 @@
 /* What a launch of an operator takes. */
 #define OPERATOR_NS 2000
 #define BLOCK_NS 10
+#define ROUND_NS 2
 
 struct work {
 	const uint32_t *in;
@@ -101,41 +103,91 @@ static uint64_t run_rate(const struct kp_fake_emulation *row, uint64_t threads, 
 #define BF16 2, 0x3f80ULL
 #define FP8 1, 0x38ULL
 #define INT8 1, 1ULL
+#define NO_CONTROL 0, 0, false
 /* A warpgroup of 128 threads does 16 instructions of m64n256 an iteration. */
 #define WARPGROUP(k) (16 * 64 * 256 * (k) / 128)
 
 // clang-format off
 const struct kp_fake_emulation kp_fake_emulations[] = {
-	{"kp_fill", run_fill, 100, 0, 0, 0},
-	{"kp_read_4", run_read, 410, 0, 0, 0},
-	{"kp_read_8", run_read, 420, 0, 0, 0},
-	{"kp_read_bulk", run_read, 430, 0, 0, 0},
-	{"kp_write_4", run_write, 400, 0, 0, 0},
-	{"kp_copy_1", run_copy, 370, 0, 0, 0},
-	{"kp_copy_4", run_copy, 390, 0, 0, 0},
-	{"kp_copy_8", run_copy, 380, 0, 0, 0},
-	{"kp_copy_bulk", run_copy, 385, 0, 0, 0},
-	{"kp_fma_fp64", run_rate, 500, 128, FP64},
-	{"kp_fma_fp32", run_rate, 1000, 128, FP32},
-	{"kp_mma_fp64", run_rate, 1100, 8 * 16 * 8 * 16 / 32, FP64},
-	{"kp_wgmma_tf32", run_rate, 8000, WARPGROUP(8), FP32},
-	{"kp_wgmma_fp16", run_rate, 16000, WARPGROUP(16), FP16},
-	{"kp_wgmma_bf16", run_rate, 16500, WARPGROUP(16), BF16},
-	{"kp_wgmma_fp8", run_rate, 32000, WARPGROUP(32), FP8},
-	{"kp_wgmma_int8", run_rate, 33000, WARPGROUP(32), INT8},
-#define KERNEL(image, name) \
-	{"kp_" #name "_bf16", NULL, 0, 0, 0, 0}, \
-	{"kp_" #name "_fp16", NULL, 0, 0, 0, 0},
-#define KERNEL_LOGITS(image, name) \
-	KERNEL(image, name) {"kp_" #name "_fp32", NULL, 0, 0, 0, 0},
+	{"kp_fill", run_fill, 100, 0, 0, 0, NO_CONTROL},
+	{"kp_read_4", run_read, 410, 0, 0, 0, NO_CONTROL},
+	{"kp_read_8", run_read, 420, 0, 0, 0, NO_CONTROL},
+	{"kp_read_bulk", run_read, 430, 0, 0, 0, NO_CONTROL},
+	{"kp_write_4", run_write, 400, 0, 0, 0, NO_CONTROL},
+	{"kp_copy_1", run_copy, 370, 0, 0, 0, NO_CONTROL},
+	{"kp_copy_4", run_copy, 390, 0, 0, 0, NO_CONTROL},
+	{"kp_copy_8", run_copy, 380, 0, 0, 0, NO_CONTROL},
+	{"kp_copy_bulk", run_copy, 385, 0, 0, 0, NO_CONTROL},
+	{"kp_fma_fp64", run_rate, 500, 128, FP64, NO_CONTROL},
+	{"kp_fma_fp32", run_rate, 1000, 128, FP32, NO_CONTROL},
+	{"kp_mma_fp64", run_rate, 1100, 8 * 16 * 8 * 16 / 32, FP64, NO_CONTROL},
+	{"kp_wgmma_tf32", run_rate, 8000, WARPGROUP(8), FP32, NO_CONTROL},
+	{"kp_wgmma_fp16", run_rate, 16000, WARPGROUP(16), FP16, NO_CONTROL},
+	{"kp_wgmma_bf16", run_rate, 16500, WARPGROUP(16), BF16, NO_CONTROL},
+	{"kp_wgmma_fp8", run_rate, 32000, WARPGROUP(32), FP8, NO_CONTROL},
+	{"kp_wgmma_int8", run_rate, 33000, WARPGROUP(32), INT8, NO_CONTROL},
+#define KERNEL(image, kernel) \
+	{.name = "kp_" #kernel "_bf16"}, \
+	{.name = "kp_" #kernel "_fp16"},
+#define KERNEL_LOGITS(image, kernel) \
+	KERNEL(image, kernel) {.name = "kp_" #kernel "_fp32"},
 #include "kernels/kernels.def"
-	{"kp_compare_pass_kernel", NULL, 0, 0, 0, 0},
-	{"kp_compare_copy_kernel", NULL, 0, 0, 0, 0},
-	{"kp_compare_checksum_kernel", NULL, 0, 0, 0, 0},
-	{"kp_compare_guard_kernel", NULL, 0, 0, 0, 0},
+	{.name = "kp_compare_pass_kernel"},
+	{.name = "kp_compare_copy_kernel"},
+	{.name = "kp_compare_checksum_kernel"},
+	{.name = "kp_compare_guard_kernel"},
+#define CONTROL(late) \
+	.parameter_bytes = sizeof(struct kp_control_args), \
+	.rounds_at = offsetof(struct kp_control_args, rounds), .is_late = (late)
+	{.name = "kp_control_original", CONTROL(false)},
+	{.name = "kp_control_replacement", CONTROL(false)},
+	{.name = "kp_control_late", CONTROL(true)},
+	{.name = "kp_control_fill",
+	 .parameter_bytes = sizeof(struct kp_control_fill_args)},
 };
 // clang-format on
 const size_t kp_fake_emulation_count = sizeof(kp_fake_emulations) / sizeof(kp_fake_emulations[0]);
+
+static void run_operator(const struct kp_fake_emulation *row, const uint32_t grid[3],
+			 uint32_t threads, uint32_t shared_bytes, void *args)
+{
+#ifdef KP_FAKE_OPERATORS
+	kp_cpu_kernel_run(row->name, grid, threads, shared_bytes, args,
+			  row->parameter_bytes ? KP_FIBERS_ALONE : KP_FIBERS_UP);
+#endif
+}
+
+/* What waits on another stream has ended when the next one of its control is launched. */
+static void run_late(const struct kp_fake_emulation *row, const uint32_t grid[3], uint32_t threads,
+		     const void *args)
+{
+	static struct kp_control_args waiting;
+	static uint32_t blocks[3], block;
+
+	if (block && waiting.number == ((const struct kp_control_args *)args)->number)
+		run_operator(row, blocks, block, 0, &waiting);
+	waiting = *(const struct kp_control_args *)args;
+	memcpy(blocks, grid, sizeof(blocks));
+	block = threads;
+}
+
+/* Rounds take their time, never quite the same: in percent, a sum of uniform numbers. */
+static uint64_t time_of_rounds(const struct kp_fake_emulation *row, const void *args)
+{
+	static uint64_t launches;
+	uint64_t bits = ++launches * 0x9e3779b97f4a7c15ULL;
+	double noise_pct = 0;
+	uint32_t rounds;
+
+	if (!row->rounds_at || !args)
+		return 0;
+	memcpy(&rounds, (const char *)args + row->rounds_at, sizeof(rounds));
+	bits = (bits ^ bits >> 30) * 0xbf58476d1ce4e5b9ULL;
+	bits ^= bits >> 27;
+	for (int i = 0; i < 4; i++)
+		noise_pct += (double)(bits >> 16 * i & 0xffff) / 65536 - 0.5;
+	return (uint64_t)((double)rounds * ROUND_NS * (1 + noise_pct / 100));
+}
 
 uint64_t kp_fake_emulate_operator(const struct kp_fake_emulation *row, const uint32_t grid[3],
 				  uint32_t threads, uint32_t shared_bytes, void **arguments)
@@ -143,12 +195,13 @@ uint64_t kp_fake_emulate_operator(const struct kp_fake_emulation *row, const uin
 	static uint64_t launches;
 
 	if (arguments && ++launches != kp_fake_faults()->wrong) {
-#ifdef KP_FAKE_OPERATORS
-		kp_cpu_kernel_run(row->name, grid, threads, shared_bytes, arguments[0],
-				  KP_FIBERS_UP);
-#endif
+		if (row->is_late)
+			run_late(row, grid, threads, arguments[0]);
+		else
+			run_operator(row, grid, threads, shared_bytes, arguments[0]);
 	}
-	return OPERATOR_NS + BLOCK_NS * ((uint64_t)grid[0] * grid[1]);
+	return OPERATOR_NS + BLOCK_NS * ((uint64_t)grid[0] * grid[1]) +
+	       time_of_rounds(row, arguments ? arguments[0] : NULL);
 }
 
 static struct {

@@ -20,10 +20,14 @@ struct kp_fake_emulation {
 	/* NULL: an operator. Else what it computes, for so many threads in the grid; returns how
 	 * long that takes, ns. */
 	uint64_t (*run)(const struct kp_fake_emulation *row, uint64_t threads, void **arguments);
-	double rate;            /* bytes a ns, or multiply-adds of the GPU a ns */
-	unsigned multiply_adds; /* a thread and iteration */
-	unsigned one_bytes;     /* an operand of one: its size, */
-	uint64_t one;           /* and its bits */
+	double rate;              /* bytes a ns, or multiply-adds of the GPU a ns */
+	unsigned multiply_adds;   /* a thread and iteration */
+	unsigned one_bytes;       /* an operand of one: its size, */
+	uint64_t one;             /* and its bits */
+	uint32_t parameter_bytes; /* what cuFuncGetParamInfo says of its one; 0: of none */
+	uint32_t
+		rounds_at; /* where in it a count of rounds is, which take their time; 0: nowhere */
+	bool is_late;      /* an operator that waits first, on a stream of its own */
 };
 
 extern const struct kp_fake_emulation kp_fake_emulations[];

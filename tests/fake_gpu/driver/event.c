@@ -42,6 +42,25 @@ KP_FAKE_EXPORT CUresult cuEventRecord(CUevent event, CUstream handle)
 	return CUDA_SUCCESS;
 }
 
+KP_FAKE_EXPORT CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned int flags)
+{
+	struct CUctx_st *context;
+	CUresult result = kp_fake_ready_context(&context);
+	struct CUstream_st *stream;
+
+	(void)flags;
+	if (result != CUDA_SUCCESS)
+		return result;
+	stream = kp_fake_stream_resolve(context, handle, false);
+	if (!kp_fake_is(event, KP_FAKE_EVENT) || !stream)
+		return CUDA_ERROR_INVALID_HANDLE;
+	kp_fake_lock();
+	if (event->recorded && event->time_ns > stream->tail_ns)
+		stream->tail_ns = event->time_ns;
+	kp_fake_unlock();
+	return CUDA_SUCCESS;
+}
+
 KP_FAKE_EXPORT CUresult cuEventQuery(CUevent event)
 {
 	CUresult result = kp_fake_ready();
@@ -76,6 +95,11 @@ KP_FAKE_EXPORT CUresult cuEventElapsedTime(float *ms, CUevent begin, CUevent end
 		return CUDA_ERROR_INVALID_HANDLE;
 	*ms = (float)((double)(int64_t)(end->time_ns - begin->time_ns) / 1e6);
 	return CUDA_SUCCESS;
+}
+
+KP_FAKE_EXPORT CUresult cuEventElapsedTime_v2(float *ms, CUevent begin, CUevent end)
+{
+	return cuEventElapsedTime(ms, begin, end);
 }
 
 KP_FAKE_EXPORT CUresult cuEventDestroy_v2(CUevent event)

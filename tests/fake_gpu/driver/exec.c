@@ -1,7 +1,7 @@
 /*
  * Executable graphs and their launches.
  *
- * Instantiating copies the graph with new node ids (announced as cloned) and unfolds child graphs.
+ * Instantiating copies the graph (graph_copy.c) with new node ids, announced as cloned.
  * A node starts when its dependencies have ended; all nodes of one launch share the correlation id
  * of the launch, as on the real driver.
  */
@@ -14,79 +14,6 @@
 #include "tests/fake_gpu/common/faults.h"
 #include "tests/fake_gpu/common/ledger.h"
 #include "tests/fake_gpu/driver/graph.h"
-
-/* A node's copy, while a graph is copied. */
-struct clone {
-	struct CUgraphNode_st *original, *copy;
-};
-
-static struct CUgraphNode_st *find_copy(const struct clone *clones, size_t count,
-					const struct CUgraphNode_st *original)
-{
-	for (size_t i = count; i-- > 0;)
-		if (clones[i].original == original)
-			return clones[i].copy;
-	return NULL;
-}
-
-/* All that was added to a graph after a node, or at all. */
-static void mark_conditional(struct CUgraph_st *graph, struct CUgraphNode_st *before)
-{
-	for (struct CUgraphNode_st *node = before ? before->next : graph->first; node;
-	     node = node->next)
-		node->conditional = true;
-}
-
-/*
- * Appends a copy of `from` to `to`, after `before` (NULL: at once); returns its last node. Child
- * graphs become their nodes in a chain. With the lock.
- */
-static struct CUgraphNode_st *copy_nodes(const struct CUgraph_st *from, struct CUgraph_st *to,
-					 struct CUgraphNode_st *before)
-{
-	struct clone *clones = kp_fake_alloc(from->node_count * sizeof(*clones));
-	struct CUgraphNode_st *node, *last = before, *behind;
-	size_t count = 0;
-
-	for (node = from->first; node; node = node->next) {
-		size_t needs = node->dependency_count;
-		struct CUgraphNode_st **after = kp_fake_alloc((needs + 1) * sizeof(*after));
-
-		for (size_t i = 0; i < needs; i++)
-			after[i] = find_copy(clones, count, node->dependencies[i]);
-		if (!needs && before)
-			after[needs++] = before;
-		clones[count].original = node;
-		behind = to->last;
-		if (node->child)
-			last = copy_nodes(node->child, to, needs ? after[needs - 1] : before);
-		else
-			last = kp_fake_graph_add(to, after, needs, &node->op, node->duration_ns);
-		if (node->conditional)
-			mark_conditional(to, behind);
-		clones[count++].copy = last;
-		free(after);
-	}
-	free(clones);
-	return last;
-}
-
-/* Announces the copies: the nodes of `graph`, child graphs included, in order. */
-static struct CUgraphNode_st *announce_copies(const struct CUgraph_st *graph,
-					      struct CUgraphNode_st *copy)
-{
-	struct CUgraphNode_st *node;
-
-	for (node = graph->first; node; node = node->next) {
-		if (node->child) {
-			copy = announce_copies(node->child, copy);
-			continue;
-		}
-		kp_fake_graph_announce(copy, node);
-		copy = copy->next;
-	}
-	return copy;
-}
 
 static CUresult instantiate(CUgraphExec *out, CUgraph graph)
 {
@@ -103,14 +30,15 @@ static CUresult instantiate(CUgraphExec *out, CUgraph graph)
 	kp_fake_lock();
 	exec->tag = KP_FAKE_EXEC;
 	exec->context = context;
-	exec->graph = kp_fake_graph_create();
+	exec->graph = kp_fake_graph_copy(graph, true);
 	exec->id = exec->graph->id;
-	copy_nodes(graph, exec->graph, NULL);
 	kp_fake_unlock();
-	announce_copies(graph, exec->graph->first);
+	for (struct CUgraphNode_st *node = exec->graph->first; node; node = node->next)
+		kp_fake_graph_announce(node, node->origin);
 	data.graph = graph;
 	data.graphExec = exec;
 	kp_fake_announce_resource(CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED, context, NULL, &data);
+	kp_fake_count(KP_FAKE_execs_made, 1);
 	*out = exec;
 	return CUDA_SUCCESS;
 }
@@ -158,60 +86,19 @@ KP_FAKE_EXPORT CUresult cuGraphInstantiateWithParams_ptsz(CUgraphExec *out, CUgr
 }
 
 /*
- * Changes what the nodes do. What they are is given by their number here: a graph of as many fits.
- */
-KP_FAKE_EXPORT CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph,
-					     CUgraphExecUpdateResultInfo *info)
-{
-	struct CUgraph_st *copy;
-	bool fits;
-
-	if (!kp_fake_is(exec, KP_FAKE_EXEC) || !kp_fake_is(graph, KP_FAKE_GRAPH) || !info)
-		return CUDA_ERROR_INVALID_VALUE;
-	kp_fake_lock();
-	copy = kp_fake_graph_create();
-	copy_nodes(graph, copy, NULL);
-	fits = copy->node_count == exec->graph->node_count;
-	for (struct CUgraphNode_st *to = exec->graph->first, *from = copy->first; fits && to;
-	     to = to->next, from = from->next) {
-		to->op = from->op;
-		to->duration_ns = from->duration_ns;
-	}
-	kp_fake_unlock();
-	*info = (CUgraphExecUpdateResultInfo){
-		.result = fits ? CU_GRAPH_EXEC_UPDATE_SUCCESS
-			       : CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED};
-	return fits ? CUDA_SUCCESS : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
-}
-
-/* `node` is one of the graph that was instantiated, which has no child graphs here. */
-KP_FAKE_EXPORT CUresult cuGraphNodeSetEnabled(CUgraphExec exec, CUgraphNode node,
-					      unsigned int enabled)
-{
-	struct CUgraphNode_st *copy;
-
-	if (!kp_fake_is(exec, KP_FAKE_EXEC) || !kp_fake_is(node, KP_FAKE_NODE))
-		return CUDA_ERROR_INVALID_VALUE;
-	copy = exec->graph->first;
-	for (uint32_t at = (uint32_t)node->id; at && copy; at--)
-		copy = copy->next;
-	if (!copy)
-		return CUDA_ERROR_INVALID_VALUE;
-	copy->disabled = !enabled;
-	return CUDA_SUCCESS;
-}
-
-/*
  * Gives every node of a launch its times; returns how many do something. What is behind a condition
  * runs twice, and CUPTI sees the first time alone (kineto 1062). With the lock.
  */
-static size_t schedule(struct CUgraph_st *graph, struct CUstream_st *stream, struct kp_fake_op *ops,
-		       uint32_t correlation)
+static size_t schedule(struct CUgraphExec_st *exec, struct CUstream_st *stream,
+		       struct kp_fake_op *ops, uint32_t correlation)
 {
+	struct CUgraph_st *graph = exec->graph;
 	uint64_t begin_ns = kp_fake_stream_start(stream);
 	struct CUgraphNode_st *node;
 	size_t count = 0;
 
+	if (exec->end_ns > begin_ns)
+		begin_ns = exec->end_ns;
 	for (node = graph->first; node; node = node->next) {
 		uint64_t start_ns = begin_ns;
 		struct kp_fake_op *op = &ops[count];
@@ -228,6 +115,8 @@ static size_t schedule(struct CUgraph_st *graph, struct CUstream_st *stream, str
 		op->graph_node = node->id;
 		kp_fake_place(stream, start_ns, node->duration_ns, op);
 		node->end_ns = op->end_ns;
+		if (op->end_ns > exec->end_ns)
+			exec->end_ns = op->end_ns;
 		count++;
 		if (node->conditional)
 			kp_fake_count(KP_FAKE_kernels_issued, 1);
@@ -278,9 +167,11 @@ static CUresult launch(CUgraphExec exec, CUstream handle, bool per_thread, uint3
 		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 	ops = kp_fake_alloc(exec->graph->node_count * sizeof(*ops));
 	kp_fake_lock();
-	count = schedule(exec->graph, stream, ops, correlation);
+	count = schedule(exec, stream, ops, correlation);
 	kp_fake_unlock();
 	kp_fake_count(KP_FAKE_graph_launches, 1);
+	for (struct CUgraphNode_st *node = exec->graph->first; node; node = node->next)
+		kp_fake_graph_compute(node);
 	for (size_t i = 0; i < count; i++)
 		kp_fake_announce_op(&ops[i]);
 	if (count)
@@ -326,5 +217,6 @@ KP_FAKE_EXPORT CUresult cuGraphExecDestroy(CUgraphExec exec)
 	if (!kp_fake_is(exec, KP_FAKE_EXEC))
 		return CUDA_ERROR_INVALID_VALUE;
 	exec->tag = KP_FAKE_DEAD;
+	kp_fake_count(KP_FAKE_execs_ended, 1);
 	return CUDA_SUCCESS;
 }

@@ -3,8 +3,10 @@
  */
 #include "tests/fake_gpu/driver/graph.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "tests/fake_gpu/common/ledger.h"
 #include "tests/fake_gpu/driver/call.h"
 #include "tests/fake_gpu/driver/function.h"
 
@@ -17,6 +19,25 @@ struct CUgraph_st *kp_fake_graph_create(void)
 	return graph;
 }
 
+void kp_fake_graph_depend(struct CUgraphNode_st *node, struct CUgraphNode_st *on, uint8_t type)
+{
+	size_t count = node->dependency_count++;
+	struct CUgraphNode_st **dependencies =
+		kp_fake_alloc(node->dependency_count * sizeof(*dependencies));
+	uint8_t *types = kp_fake_alloc(node->dependency_count);
+
+	if (count) {
+		memcpy(dependencies, node->dependencies, count * sizeof(*dependencies));
+		memcpy(types, node->edge_types, count);
+	}
+	free(node->dependencies);
+	free(node->edge_types);
+	node->dependencies = dependencies;
+	node->edge_types = types;
+	dependencies[count] = on;
+	types[count] = type;
+}
+
 struct CUgraphNode_st *kp_fake_graph_add(struct CUgraph_st *graph,
 					 struct CUgraphNode_st *const *dependencies, size_t count,
 					 const struct kp_fake_op *op, uint64_t duration_ns)
@@ -24,14 +45,12 @@ struct CUgraphNode_st *kp_fake_graph_add(struct CUgraph_st *graph,
 	struct CUgraphNode_st *node = kp_fake_alloc(sizeof(*node));
 
 	node->tag = KP_FAKE_NODE;
-	node->id = (uint64_t)graph->id << 32 | graph->node_count;
+	node->id = (uint64_t)graph->id << 32 | graph->nodes_made++;
 	node->graph = graph;
 	node->op = *op;
 	node->duration_ns = duration_ns;
-	node->dependency_count = count;
-	node->dependencies = kp_fake_alloc(count * sizeof(*dependencies));
-	if (count)
-		memcpy(node->dependencies, dependencies, count * sizeof(*dependencies));
+	for (size_t i = 0; i < count; i++)
+		kp_fake_graph_depend(node, dependencies[i], 0);
 	if (graph->last)
 		graph->last->next = node;
 	else
@@ -85,6 +104,7 @@ KP_FAKE_EXPORT CUresult cuGraphCreate(CUgraph *out, unsigned int flags)
 	kp_fake_lock();
 	*out = kp_fake_graph_create();
 	kp_fake_unlock();
+	kp_fake_count(KP_FAKE_graphs_made, 1);
 	data.graph = *out;
 	kp_fake_announce_resource(CUPTI_CBID_RESOURCE_GRAPH_CREATED, kp_fake_current(), NULL,
 				  &data);
@@ -128,7 +148,9 @@ KP_FAKE_EXPORT CUresult cuGraphAddKernelNode_v2(CUgraphNode *out, CUgraph graph,
 		.dynamic_shared_bytes = node->sharedMemBytes,
 	};
 	kp_fake_lock();
-	*out = kp_fake_graph_add(graph, dependencies, count, &op, function->kernel.duration_ns);
+	*out = kp_fake_graph_add(graph, dependencies, count, &op,
+				 kp_fake_duration(function, op.grid));
+	kp_fake_graph_set_arguments(*out, function, node->kernelParams);
 	kp_fake_unlock();
 	kp_fake_graph_announce(*out, NULL);
 	return CUDA_SUCCESS;
@@ -159,7 +181,7 @@ KP_FAKE_EXPORT CUresult cuGraphAddChildGraphNode(CUgraphNode *out, CUgraph graph
 		return CUDA_ERROR_INVALID_VALUE;
 	kp_fake_lock();
 	*out = kp_fake_graph_add(graph, dependencies, count, &none, 0);
-	(*out)->child = child;
+	(*out)->child = kp_fake_graph_copy(child, false);
 	kp_fake_unlock();
 	kp_fake_graph_announce(*out, NULL);
 	return CUDA_SUCCESS;
@@ -256,5 +278,6 @@ KP_FAKE_EXPORT CUresult cuGraphDestroy(CUgraph graph)
 	if (!kp_fake_is(graph, KP_FAKE_GRAPH))
 		return CUDA_ERROR_INVALID_VALUE;
 	graph->tag = KP_FAKE_DEAD;
+	kp_fake_count(KP_FAKE_graphs_ended, 1);
 	return CUDA_SUCCESS;
 }

@@ -10,6 +10,7 @@
 #include "tests/fake_gpu/common/faults.h"
 #include "tests/fake_gpu/driver/emulate.h"
 #include "tests/fake_gpu/driver/function.h"
+#include "tests/fake_gpu/driver/graph.h"
 
 struct launch {
 	CUfunction function;
@@ -73,6 +74,10 @@ static CUresult submit(struct launch *launch, const struct CUfunc_st *function,
 	launch->op.kernel = &function->kernel;
 	launch->op.correlation = correlation;
 	kp_fake_submit(stream, compute(launch, function, stream->capture != NULL), &launch->op);
+	kp_fake_lock();
+	if (stream->capture)
+		kp_fake_graph_set_arguments(stream->capture_tail, function, launch->arguments);
+	kp_fake_unlock();
 	kp_fake_interrupt();
 	return CUDA_SUCCESS;
 }

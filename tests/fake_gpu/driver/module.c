@@ -11,6 +11,7 @@
 
 #include "tests/fake_gpu/driver/call.h"
 #include "tests/fake_gpu/driver/emulate.h"
+#include "tests/fake_gpu/driver/parameters.h"
 
 static struct CUmod_st *load(const struct kp_fake_image *image, enum kp_fake_tag tag)
 {
@@ -35,6 +36,15 @@ static struct CUmod_st *load(const struct kp_fake_image *image, enum kp_fake_tag
 	return module;
 }
 
+static struct kp_fake_kernel kernel_of(const struct kp_fake_emulation *emulation)
+{
+	uint32_t bytes = emulation->parameter_bytes ? emulation->parameter_bytes
+						    : kp_fake_struct_bytes(emulation->name);
+
+	return (struct kp_fake_kernel){
+		.name = emulation->name, .parameter_count = bytes != 0, .parameter_bytes = {bytes}};
+}
+
 /* A fatbin: its kernels are those that can be computed here. */
 static struct CUmod_st *load_fatbin(enum kp_fake_tag tag)
 {
@@ -43,7 +53,7 @@ static struct CUmod_st *load_fatbin(enum kp_fake_tag tag)
 	struct CUmod_st *module;
 
 	for (size_t i = 0; i < kp_fake_emulation_count; i++)
-		kernels[i] = (struct kp_fake_kernel){.name = kp_fake_emulations[i].name};
+		kernels[i] = kernel_of(&kp_fake_emulations[i]);
 	module = load(&image, tag);
 	for (size_t i = 0; i < kp_fake_emulation_count; i++)
 		module->functions[i].emulation = &kp_fake_emulations[i];

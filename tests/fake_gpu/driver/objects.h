@@ -87,14 +87,21 @@ struct CUgraphNode_st {
 	uint64_t end_ns; /* in the launch that is being scheduled */
 	size_t dependency_count;
 	struct CUgraphNode_st **dependencies;
+	uint8_t *edge_types; /* CU_GRAPH_DEPENDENCY_TYPE_…, one each */
 	struct CUgraphNode_st *next;
+	/* Of a kernel: what it was launched with, as its parameters' sizes say; NULL: not known. */
+	const struct CUfunc_st *function;
+	void **arguments;
+	struct CUgraphNode_st *origin; /* whose copy it is */
 };
 
 struct CUgraph_st {
 	enum kp_fake_tag tag;
 	uint32_t id; /* the upper half of its nodes' ids; the lower is their place in it */
 	size_t node_count;
+	uint32_t nodes_made; /* those that were taken out, too */
 	struct CUgraphNode_st *first, *last;
+	struct CUgraph_st *origin; /* whose clone it is */
 };
 
 struct CUgraphExec_st {
@@ -102,6 +109,7 @@ struct CUgraphExec_st {
 	uint32_t id;
 	struct CUgraph_st *graph; /* its own copy, child graphs unfolded */
 	struct CUctx_st *context;
+	uint64_t end_ns; /* of its last launch, behind which the next begins, on whatever stream */
 };
 
 struct CUevent_st {

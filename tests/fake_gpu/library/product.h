@@ -1,4 +1,5 @@
-/* C = alpha Aᵀ B + beta C of bf16 in device memory, which is host memory here; not in a capture. */
+/* C = alpha Aᵀ B + beta C of bf16 in device memory, which is host memory here. In a capture a
+ * kernel of its own computes it, when the graph is launched. */
 #ifndef KP_FAKE_GPU_LIBRARY_PRODUCT_H
 #define KP_FAKE_GPU_LIBRARY_PRODUCT_H
 

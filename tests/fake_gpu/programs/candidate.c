@@ -7,7 +7,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#include <cuda.h>
+
 #include "tests/fake_gpu/common/bf16.h"
+#include "tests/fake_gpu/common/image.h"
 
 #define ENTRY(name)                                                                                \
 	__attribute__((visibility("default"))) int name(const int64_t *arguments, uint32_t count,  \
@@ -116,6 +119,54 @@ ENTRY(gaps)
 	right(arguments, count);
 	bf16_store((void *)arguments[1], arguments[3] + 2, 1);
 	return 0;
+}
+
+/* ---- with a kernel, so that it can be captured ---- */
+
+/* (const int64_t arguments[5], float factor), all of them by value. */
+static void scale_launched(const uint32_t grid[3], void **arguments)
+{
+	int64_t *of = arguments[0];
+
+	(void)grid;
+	scale(of, 0, of[3], *(float *)arguments[1]);
+}
+
+static int launch(const int64_t *arguments, float factor, CUstream stream)
+{
+	static const struct kp_fake_kernel kernel = {
+		.name = "scale_launched",
+		.duration_ns = 1000,
+		.compute = scale_launched,
+		.parameter_count = 2,
+		.parameter_bytes = {5 * sizeof(int64_t), sizeof(float)}};
+	static const struct kp_fake_image image = {KP_FAKE_IMAGE_MAGIC, 1, &kernel};
+	static CUfunction function;
+	void *parameters[] = {(void *)arguments, &factor};
+	CUmodule module;
+
+	if (!function && (cuModuleLoadData(&module, &image) != CUDA_SUCCESS ||
+			  cuModuleGetFunction(&function, module, kernel.name) != CUDA_SUCCESS))
+		return 1;
+	return (int)cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, parameters, NULL);
+}
+
+ENTRY(launched)
+{
+	return count == 5 ? launch(arguments, 2, stream) : 1;
+}
+
+/* Right in captures, and at first; then it is wrong. */
+ENTRY(later)
+{
+	CUstreamCaptureStatus status;
+	static int calls;
+
+	(void)count;
+	if (cuStreamIsCapturing(stream, &status) != CUDA_SUCCESS)
+		return 1;
+	calls += status == CU_STREAM_CAPTURE_STATUS_NONE;
+	return launch(arguments, calls > 40 ? 2.5F : 2, stream);
 }
 
 ENTRY(refuses)

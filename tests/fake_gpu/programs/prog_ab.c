@@ -6,7 +6,8 @@
  * WORK is «double» (y = 2 x of 5 rows of 24 columns, 32 apart, by a kernel «double_rows»), «blank»
  * (the same, but x is 0 in the first half of the rounds), «silu» (in place, named as that of
  * llm_decode), «softmax» (named as PyTorch's), «gemm» (a linear layer of 3 tokens by cublasGemmEx)
- * or «graph» (a product outside of a capture first, then in one, whose graph is launched). It
+ * «graph» (a product outside of a capture first, then in one, whose graph is launched), or
+ * «graph_changed» (the same, but what was captured is changed before it is instantiated). It
  * prints what the results add up to, after all rounds. With «wait» it says that it is ready, waits
  * for a line, and does all rounds again.
  */
@@ -22,6 +23,7 @@
 #include "tests/fake_gpu/common/bf16.h"
 #include "tests/fake_gpu/common/image.h"
 #include "tests/fake_gpu/library/cublas.h"
+#include "tests/fake_gpu/library/product.h"
 
 enum { ROWS = 5, COLUMNS = 24, STRIDE = 32, TOKENS = 3, OUTPUTS = 48, INPUTS = 64 };
 enum { BF16 = 14, COMPUTE_32F = 68 };
@@ -97,7 +99,7 @@ static const struct kp_fake_kernel kernels[] = {
 	 .parameter_count = 2,
 	 .parameter_bytes = {8, 8}},
 	{.name = SOFTMAX,
-	 .duration_ns = 40000,
+	 .duration_ns = 400000,
 	 .compute = softmax,
 	 .parameter_count = 8,
 	 .parameter_bytes = {8, 8, 4, 4, 4, 8, 4, 1}},
@@ -208,7 +210,24 @@ static void multiply(void *handle, const void *x, const void *weight, void *y)
 	      "cublasGemmEx");
 }
 
-static double work_gemm(long rounds, bool graph)
+/* What was captured as a product by 1 becomes one by 2. */
+static void change_product(CUgraph graph)
+{
+	CUDA_KERNEL_NODE_PARAMS params;
+	struct kp_fake_product product;
+	void *arguments[] = {&product};
+	CUgraphNode node;
+	size_t count = 1;
+
+	check((int)cuGraphGetNodes(graph, &node, &count), "cuGraphGetNodes");
+	check((int)cuGraphKernelNodeGetParams(node, &params), "cuGraphKernelNodeGetParams");
+	product = *(struct kp_fake_product *)params.kernelParams[0];
+	product.alpha = 2;
+	params.kernelParams = arguments;
+	check((int)cuGraphKernelNodeSetParams(node, &params), "cuGraphKernelNodeSetParams");
+}
+
+static double work_gemm(long rounds, bool graph, bool changed)
 {
 	void *x = make(TOKENS * INPUTS, 0.125F), *weight = make(OUTPUTS * INPUTS, 0.0625F);
 	void *y = make(TOKENS * OUTPUTS, 1), *handle;
@@ -224,6 +243,8 @@ static double work_gemm(long rounds, bool graph)
 	check((int)cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL), "begin");
 	multiply(handle, x, weight, y);
 	check((int)cuStreamEndCapture(stream, &made), "end");
+	if (changed)
+		change_product(made);
 	check((int)cuGraphInstantiate(&exec, made, 0), "instantiate");
 	for (long i = 0; i < rounds; i++)
 		check((int)cuGraphLaunch(exec, stream), "cuGraphLaunch");
@@ -250,7 +271,8 @@ int main(int argc, char **argv)
 	else if (strcmp(argv[1], "softmax") == 0)
 		sum = work_softmax(rounds);
 	else
-		sum = work_gemm(rounds, strcmp(argv[1], "graph") == 0);
+		sum = work_gemm(rounds, strncmp(argv[1], "graph", 5) == 0,
+				strcmp(argv[1], "graph_changed") == 0);
 	check((int)cuCtxSynchronize(), "cuCtxSynchronize");
 	printf("%.6g\n", sum);
 	return 0;
