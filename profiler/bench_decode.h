@@ -1,6 +1,6 @@
 /*
- * linear_skinny and attention_decode (bench_decode.c), attention_prefill (bench_prefill.c), argmax and
- * topk_topp_sample (bench_logits.c) for the table of bench_operators.c; see bench_operators.h.
+ * linear_skinny and attention_decode (bench_decode.c), attention_prefill (bench_prefill.c), argmax
+ * and topk_topp_sample (bench_logits.c) for the table of bench_operators.c; see bench_operators.h.
  */
 #ifndef KP_PROFILER_BENCH_DECODE_H
 #define KP_PROFILER_BENCH_DECODE_H

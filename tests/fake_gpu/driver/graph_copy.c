@@ -33,7 +33,7 @@ void kp_fake_graph_set_arguments(struct CUgraphNode_st *node, const struct CUfun
 uint64_t kp_fake_duration(const struct CUfunc_st *function, const uint32_t grid[3])
 {
 	if (function->emulation && !function->emulation->run)
-		return kp_fake_emulate_operator(function->emulation, grid, 1, NULL);
+		return kp_fake_emulate_operator(function->emulation, grid, 1, 0, NULL);
 	return function->kernel.duration_ns;
 }
 
@@ -45,7 +45,8 @@ void kp_fake_graph_compute(const struct CUgraphNode_st *node)
 		node->function->kernel.compute(node->op.grid, node->arguments);
 	else if (node->function->emulation && !node->function->emulation->run)
 		kp_fake_emulate_operator(node->function->emulation, node->op.grid,
-					 node->op.block[0], node->arguments);
+					 node->op.block[0], node->op.dynamic_shared_bytes,
+					 node->arguments);
 }
 
 /* ---- copies ---- */
