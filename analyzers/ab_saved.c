@@ -218,6 +218,22 @@ static enum kp_status read_counts(struct kp_rules_yaml *yaml, const yaml_node_t 
 	return status;
 }
 
+/* Reports of before graphs were timed have none. */
+static enum kp_status read_graphs(struct kp_rules_yaml *yaml, const yaml_node_t *rule,
+				  struct kp_ab_saved_rule *out)
+{
+	const yaml_node_t *of = kp_rules_yaml_mapping(yaml, find(yaml, rule, "graphs"));
+	enum kp_status status;
+
+	out->replaced_each = NAN;
+	if (!of)
+		return KP_OK;
+	status = NUMBERS(yaml, of, {"replaced_each", &out->replaced_each},
+			 {"original_median_us", &out->graphs.original_us},
+			 {"candidate_median_us", &out->graphs.candidate_us});
+	return status == KP_OK ? read_judged(yaml, of, &out->graphs) : status;
+}
+
 static enum kp_status read_rule(struct kp_rules_yaml *yaml, const yaml_node_t *of,
 				struct kp_ab_saved_rule *out)
 {
@@ -244,7 +260,9 @@ static enum kp_status read_rule(struct kp_rules_yaml *yaml, const yaml_node_t *o
 	if (status == KP_OK)
 		status = NUMBERS(yaml, of, {"original_median_us", &out->time.original_us},
 				 {"candidate_median_us", &out->time.candidate_us});
-	return status == KP_OK ? read_judged(yaml, of, &out->time) : status;
+	if (status == KP_OK)
+		status = read_judged(yaml, of, &out->time);
+	return status == KP_OK ? read_graphs(yaml, of, out) : status;
 }
 
 static enum kp_status read_end(struct kp_rules_yaml *yaml, const yaml_node_t *root,

@@ -38,7 +38,9 @@ struct kp_ab_saved_rule {
 	uint64_t comparisons, wrong;
 	struct kp_ab_saved_accuracy *accuracy;
 	size_t accuracy_count;
-	struct kp_ab_saved_time time;
+	struct kp_ab_saved_time time;   /* of a launch */
+	struct kp_ab_saved_time graphs; /* of whole graphs with this rule alone replaced */
+	double replaced_each;           /* kernels in a graph; NaN: no graph was timed */
 };
 
 struct kp_ab_saved {

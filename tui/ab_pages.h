@@ -4,7 +4,7 @@
 
 #include "tui/pages.h"
 
-#define KP_AB_COLUMNS 8
+#define KP_AB_COLUMNS 9
 
 enum kp_status kp_page_ab_fill(struct kp_tui *tui);
 void kp_page_ab_draw(struct kp_tui *tui, struct kp_area area);

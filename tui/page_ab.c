@@ -13,6 +13,16 @@ static const struct kp_ab_saved_rule *rule_of(const struct kp_tui *tui, const st
 	return &tui->source.ab->rules[item->index];
 }
 
+/* What is told of a rule: of launches, else of whole graphs. */
+static const struct kp_ab_saved_time *time_of(const struct kp_tui *tui, const struct kp_item *item)
+{
+	const struct kp_ab_saved_rule *rule = rule_of(tui, item);
+
+	return rule->time.verdict == KP_AB_VERDICT_INCONCLUSIVE && !isnan(rule->replaced_each)
+		       ? &rule->graphs
+		       : &rule->time;
+}
+
 static enum kp_role role_of(enum kp_ab_verdict_id verdict)
 {
 	switch (verdict) {
@@ -30,17 +40,18 @@ static void verdict_text(const struct kp_tui *tui, const struct kp_item *item, s
 {
 	const struct kp_ab_saved_rule *rule = rule_of(tui, item);
 	bool none = rule->wrong == 0 && kp_ab_saved_replaced(rule) == 0;
+	enum kp_ab_verdict_id verdict = time_of(tui, item)->verdict;
 
 	snprintf(out->text, sizeof out->text, "%s",
 		 rule->counts[KP_AB_COUNT_SEEN] == 0 ? "never seen"
 		 : none                              ? "not replaced"
-						     : kp_ab_verdict_name(rule->time.verdict));
-	out->role = none ? KP_ROLE_DIM : role_of(rule->time.verdict);
+						     : kp_ab_verdict_name(verdict));
+	out->role = none ? KP_ROLE_DIM : role_of(verdict);
 }
 
 static double change_number(const struct kp_tui *tui, const struct kp_item *item)
 {
-	return rule_of(tui, item)->time.change_pct;
+	return time_of(tui, item)->change_pct;
 }
 
 static void change_text(const struct kp_tui *tui, const struct kp_item *item, struct kp_value *out)
@@ -56,25 +67,32 @@ static void change_text(const struct kp_tui *tui, const struct kp_item *item, st
 static void interval_text(const struct kp_tui *tui, const struct kp_item *item,
 			  struct kp_value *out)
 {
-	const struct kp_ab_saved_time *time = &rule_of(tui, item)->time;
+	const struct kp_ab_saved_time *time = time_of(tui, item);
 
 	if (!isnan(time->low_pct) && !isnan(time->high_pct))
 		snprintf(out->text, sizeof out->text, "%+.1f to %+.1f", time->low_pct,
 			 time->high_pct);
 }
 
+static void of_text(const struct kp_tui *tui, const struct kp_item *item, struct kp_value *out)
+{
+	const struct kp_ab_saved_time *time = time_of(tui, item);
+
+	if (!isnan(time->change_pct))
+		snprintf(out->text, sizeof out->text, "%s",
+			 time == &rule_of(tui, item)->graphs ? "graph" : "launch");
+}
+
 #define NUMBER(name, value)                                                                        \
 	static double name##_number(const struct kp_tui *tui, const struct kp_item *item)          \
 	{                                                                                          \
-		const struct kp_ab_saved_rule *rule = rule_of(tui, item);                          \
-                                                                                                   \
 		return (double)(value);                                                            \
 	}
-NUMBER(original, rule->time.original_us)
-NUMBER(candidate, rule->time.candidate_us)
-NUMBER(replaced, kp_ab_saved_replaced(rule))
-NUMBER(seen, rule->counts[KP_AB_COUNT_SEEN])
-NUMBER(wrong, rule->wrong)
+NUMBER(original, time_of(tui, item)->original_us)
+NUMBER(candidate, time_of(tui, item)->candidate_us)
+NUMBER(replaced, kp_ab_saved_replaced(rule_of(tui, item)))
+NUMBER(seen, rule_of(tui, item)->counts[KP_AB_COUNT_SEEN])
+NUMBER(wrong, rule_of(tui, item)->wrong)
 
 #define TIME(name)                                                                                 \
 	static void name##_text(const struct kp_tui *tui, const struct kp_item *item,              \
@@ -103,7 +121,9 @@ COUNT(wrong)
 const struct kp_column kp_page_ab_columns[KP_AB_COLUMNS] = {
 	{"Verdict", NULL, "what the times and the comparisons say", 13, true, false, 0,
 	 verdict_text, NULL, NULL},
-	{"Change", NULL, "of the time of a launch; less is faster", 7, false, false, 0,
+	{"Of", NULL, "whose time that is: a launch's, or a whole graph's", 6, true, false, 7,
+	 of_text, NULL, NULL},
+	{"Change", NULL, "of the time; less is faster", 7, false, false, 0,
 	 change_text, change_number, NULL},
 	{"95 % within", NULL, "the interval of the change", 14, false, false, 2,
 	 interval_text, NULL, NULL},
@@ -206,6 +226,24 @@ void kp_page_ab_enter(struct kp_tui *tui)
 	kp_tui_open(tui, KP_PAGE_AB_RULE);
 }
 
+static void say_medians(struct kp_sheet *sheet, size_t width, const struct kp_ab_saved_time *time)
+{
+	if (!isnan(time->original_us))
+		kp_sheet_say(sheet, KP_ROLE_PLAIN, width, "medians", "%s, replaced %s",
+			     kp_human_duration(time->original_us * 1e3, 4).text,
+			     kp_human_duration(time->candidate_us * 1e3, 4).text);
+}
+
+static void say_graphs(struct kp_sheet *sheet, size_t width, const struct kp_ab_saved_rule *rule)
+{
+	kp_sheet_head(sheet, "Whole graphs");
+	say_verdict(sheet, width, &rule->graphs);
+	kp_sheet_say(sheet, KP_ROLE_PLAIN, width, "replaced", "%g kernels in each",
+		     rule->replaced_each);
+	say_medians(sheet, width, &rule->graphs);
+	say_change(sheet, width, &rule->graphs);
+}
+
 static void say_accuracy(struct kp_sheet *sheet, size_t width, const struct kp_ab_saved_rule *rule)
 {
 	kp_sheet_head(sheet, "Results");
@@ -256,11 +294,10 @@ enum kp_status kp_page_ab_rule_fill(struct kp_tui *tui)
 	kp_sheet_say(&tui->sheet, KP_ROLE_PLAIN, width, NULL, "replaced by %s", rule->by);
 	kp_sheet_head(&tui->sheet, "Time");
 	say_verdict(&tui->sheet, width, time);
-	if (!isnan(time->original_us))
-		kp_sheet_say(&tui->sheet, KP_ROLE_PLAIN, width, "medians", "%s, replaced %s",
-			     kp_human_duration(time->original_us * 1e3, 4).text,
-			     kp_human_duration(time->candidate_us * 1e3, 4).text);
+	say_medians(&tui->sheet, width, time);
 	say_change(&tui->sheet, width, time);
+	if (!isnan(rule->replaced_each))
+		say_graphs(&tui->sheet, width, rule);
 	say_accuracy(&tui->sheet, width, rule);
 	say_launches(&tui->sheet, width, rule);
 	return tui->sheet.status;

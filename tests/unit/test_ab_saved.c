@@ -28,7 +28,9 @@
 	"  change_low_pct: 8.48\n"                                                                 \
 	"  change_high_pct: 9.54\n"                                                                \
 	"  verdict: \"slower\"\n"                                                                  \
-	"  doubt: \"none\"\n"
+	"  doubt: \"none\"\n"                                                                      \
+	"  graphs: {replaced_each: 16, original_median_us: 1629, change_pct: -4.5, "               \
+	"verdict: \"faster\"}\n"
 #define END                                                                                        \
 	"end_to_end:\n"                                                                            \
 	"  phases: 4\n"                                                                            \
@@ -72,6 +74,8 @@ static void test_ab_saved_whole(void **state)
 	assert_int_equal(rule->time.verdict, KP_AB_VERDICT_SLOWER);
 	assert_true(rule->time.high_pct == 9.54);
 	assert_true(isnan(rule->time.detectable_pct));
+	assert_true(rule->replaced_each == 16 && rule->graphs.change_pct == -4.5);
+	assert_int_equal(rule->graphs.verdict, KP_AB_VERDICT_FASTER);
 	assert_true(saved.end.original_us == 69800);
 	assert_int_equal(saved.agreement, KP_AB_AGREEMENT_DISAGREES);
 	kp_ab_saved_fini(&saved);
