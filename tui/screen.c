@@ -111,8 +111,13 @@ static void draw_title(struct kp_tui *tui)
 /* How many letters a tab's name has, other than the one shown, so that all have room. */
 static size_t tab_letters(const struct kp_tui *tui, enum kp_page_id here)
 {
+	size_t above = 0; /* what stands behind the tabs */
+
+	for (size_t i = 0; i < tui->depth; i++)
+		above += strlen(" > ") +
+			 strlen(kp_page_title(i + 1 < tui->depth ? tui->back[i + 1] : tui->page));
 	for (size_t letters = 30; letters > TAB_LETTERS_LEAST; letters--) {
-		size_t taken = 0;
+		size_t taken = above;
 
 		for (unsigned i = 0; i < KP_PAGE_COUNT; i++)
 			if (kp_tui_has_tab(tui, (enum kp_page_id)i)) {

@@ -172,7 +172,7 @@ BENCHES = [("softmax", "--shape", "3x64", "--against", "torch"),
 def check_bench(kprof):
     """kprof bench on the fake GPU; without device code there is nothing to check."""
     fakes = os.path.join(SOURCE, "tests", "fake_gpu")
-    environment = {**os.environ, "XDG_CACHE_HOME": "/nonexistent", "KP_STUB": "good",
+    environment = {**os.environ, "XDG_CACHE_HOME": "/nonexistent", "KP_STUB": "good", "KP_FAKE": "graph_idle",
                    "KPROF_PYTHON": os.path.join(fakes, "references_python"), "PYTHON": sys.executable,
                    "LD_LIBRARY_PATH": os.path.join(os.path.dirname(kprof), "tests/fake_gpu/cuda")}
     if not os.path.exists(os.path.join(environment["LD_LIBRARY_PATH"], "libcuda.so.1")):

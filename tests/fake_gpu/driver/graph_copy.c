@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/fake_gpu/common/faults.h"
 #include "tests/fake_gpu/driver/call.h"
 #include "tests/fake_gpu/driver/emulate.h"
 #include "tests/fake_gpu/driver/function.h"
@@ -39,7 +40,7 @@ uint64_t kp_fake_duration(const struct CUfunc_st *function, const uint32_t grid[
 
 void kp_fake_graph_compute(const struct CUgraphNode_st *node)
 {
-	if (!node->function || !node->arguments || node->disabled)
+	if (!node->function || !node->arguments || node->disabled || kp_fake_faults()->graph_idle)
 		return;
 	if (node->function->kernel.compute)
 		node->function->kernel.compute(node->op.grid, node->arguments);
