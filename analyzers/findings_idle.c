@@ -87,7 +87,9 @@ static struct bound_iterations bound_iterations(const struct kp_timeline *timeli
 	return sum;
 }
 
-static void say_bound_iterations(struct kp_search *search, const struct bound_iterations *sum)
+/* `most_ns`: all waits for launches, less what graphs leave of them; iterations may be a part. */
+static void say_bound_iterations(struct kp_search *search, const struct bound_iterations *sum,
+				 double most_ns)
 {
 	const char *source = sum->inferred ? "inferred" : "measured";
 	double pct = 100 * sum->launch_ns / sum->wall_ns;
@@ -99,9 +101,9 @@ static void say_bound_iterations(struct kp_search *search, const struct bound_it
 		      "The GPU waits for launches %.1f %% of an iteration, so that faster kernels "
 		      "win little",
 		      pct);
-	kp_search_win_wait(search, finding, sum->high_ns, sum->low_ns,
-			   "waits between launches, less what a CUDA graph leaves between kernels, "
-			   "of all iterations counted");
+	kp_search_win_wait(search, finding, fmax(sum->high_ns, most_ns), sum->low_ns,
+			   "all waits between launches, less what a CUDA graph leaves between "
+			   "kernels; likely: of the iterations that were found");
 	kp_finding_evidence(finding, "launch_wait_of_iteration_pct", pct, source);
 	kp_finding_evidence(finding, "iterations", sum->count, "measured");
 	kp_finding_evidence(finding, "launches_per_iteration", sum->kernels / sum->count,
@@ -120,7 +122,7 @@ void kp_find_launch_bound(struct kp_search *search)
 	struct kp_finding *finding;
 
 	if (sum.wall_ns > 0) {
-		say_bound_iterations(search, &sum);
+		say_bound_iterations(search, &sum, wait_ns - left_ns);
 		return;
 	}
 	if (span_pct(search, wait_ns) < KP_LAUNCH_BOUND_PCT)

@@ -193,12 +193,15 @@ static int descending(double a, double b)
 	return (b > a) - (b < a);
 }
 
-/* What wins most first; of equal ones what concerns most, then by id and place. */
+/* What wins most first; of equal ones what may win most, then what concerns most, then by id and
+ * place. */
 static int compare(const void *left, const void *right)
 {
 	const struct kp_finding *a = left, *b = right;
 	int order = descending(rank(a), rank(b));
 
+	if (!order && rank(a) >= 0)
+		order = descending(a->win.span_bound_ns, b->win.span_bound_ns);
 	if (!order)
 		order = descending(a->kernel_ns, b->kernel_ns);
 	if (!order)

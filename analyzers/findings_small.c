@@ -109,9 +109,10 @@ void kp_find_unfused_chain(struct kp_search *search)
 		search, finding,
 		(const double[]){chains.kernel_high_ns,
 				 (chains.kernel_low_ns + chains.kernel_high_ns) / 2, chains.high_ns,
-				 (chains.low_ns + chains.high_ns) / 2 * kp_search_pace(search)},
+				 fmax(chains.low_ns, (chains.low_ns + chains.high_ns) / 2 *
+							     kp_search_pace(search))},
 		"as under Fusion: the high end of all these chains, gaps included; likely: "
-		"halfway from the low end to it");
+		"halfway from the low end to it, the low end where the GPU mostly waits");
 	kp_finding_evidence(finding, "chains", chains.runs, "inferred");
 	kp_finding_evidence(finding, "launches_per_chain", per_run, "inferred");
 }

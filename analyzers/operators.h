@@ -19,6 +19,8 @@ struct kp_operators;
 /* The operator of kernels that no rule knows; it is always there, and its variant of this number
  * too. */
 #define KP_OPERATOR_UNKNOWN ((size_t)0)
+/* What stands for all of them, in a plan: no operator may be called so. */
+#define KP_OPERATOR_ALL "all"
 
 /* What a label rests on. */
 enum kp_label_source {

@@ -105,6 +105,10 @@ static enum kp_status read_operator(struct loader *loader, int number)
 		status = kp_rules_yaml_text(&loader->yaml, values[i], &texts[i]);
 	if (status != KP_OK)
 		return status;
+	if (strcmp(texts[0], KP_OPERATOR_ALL) == 0)
+		return kp_rules_yaml_fail(&loader->yaml,
+					  yaml_document_get_node(&loader->yaml.document, values[0]),
+					  "«%s» stands for the whole of a plan", texts[0]);
 	if (find_operator(loader->out, texts[0], strlen(texts[0])) < loader->out->operator_count)
 		return kp_rules_yaml_fail(&loader->yaml,
 					  yaml_document_get_node(&loader->yaml.document, values[0]),

@@ -31,7 +31,7 @@
 #include "analyzers/report.h"
 
 /* The name that stands for all of the wall time, idle time included. */
-#define KP_PLAN_WHOLE "all"
+#define KP_PLAN_WHOLE KP_OPERATOR_ALL
 /* The operator that waits for other GPUs. */
 #define KP_PLAN_COMMUNICATION "communication"
 #define KP_PLAN_ERROR_BYTES 512

@@ -259,6 +259,26 @@ static uint8_t judge_name(const struct kp_builder *builder, struct kp_text name)
 	return kind;
 }
 
+/* What of a range was looked at: the rest is no part of a phase's time. */
+static enum kp_status add_phase(struct kp_stretches *phase, const struct kp_process *process,
+				const struct kp_range *range)
+{
+	enum kp_status status = KP_OK;
+
+	if (process->window_count == 0 || range->end_ns <= range->start_ns)
+		return kp_stretches_add(phase, range->start_ns, range->end_ns);
+	for (size_t i = 0; i < process->window_count && status == KP_OK; i++) {
+		const struct kp_window_info *window = &process->windows[i];
+		uint64_t begin_ns =
+			window->begin_ns > range->start_ns ? window->begin_ns : range->start_ns;
+		uint64_t end_ns = window->end_ns < range->end_ns ? window->end_ns : range->end_ns;
+
+		if (begin_ns < end_ns)
+			status = kp_stretches_add(phase, begin_ns, end_ns);
+	}
+	return status;
+}
+
 static enum kp_status add_range(struct kp_builder *builder, const struct kp_process *process,
 				const struct kp_range *range)
 {
@@ -272,7 +292,7 @@ static enum kp_status add_range(struct kp_builder *builder, const struct kp_proc
 	phase = *kind & NAME_PHASE;
 	if (phase < KP_PHASE_COUNT) {
 		own->phase_ranges[phase]++;
-		status = kp_stretches_add(&own->phases[phase], range->start_ns, range->end_ns);
+		status = add_phase(&own->phases[phase], process, range);
 	}
 	if (status == KP_OK && *kind & NAME_STEP) {
 		own->step_ranges++;

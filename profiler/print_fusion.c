@@ -98,6 +98,7 @@ static void print_bytes(const struct kp_fusion_row *row, char *out, size_t size)
 
 static void print_candidate(FILE *file, const struct kp_fusion_row *row, const struct kp_view *view)
 {
+	struct kp_human gaps = kp_human_duration((double)row->gap_ns, DIGITS);
 	char steps[600], gain[RANGE_BYTES], bytes[160], where[280], text[1600];
 
 	range_pct(gain, row->gain_low_pct, row->gain_high_pct);
@@ -109,12 +110,14 @@ static void print_candidate(FILE *file, const struct kp_fusion_row *row, const s
 	fprintf(file, "%8s ", kp_human_count(row->runs).text);
 	fprintf(file, "%7zu ", row->member_count);
 	kp_print_cell(file, kp_human_duration((double)row->kernel_ns, DIGITS), 7);
-	kp_print_cell(file, kp_human_duration((double)row->gap_ns, DIGITS), 7);
-	fprintf(file, "%s (%s)\n", row->name, kp_fusion_confidence_name(row->confidence));
+	fprintf(file, "%*s%s\n",
+		kp_text_columns(gaps.text) < 7 ? (int)(7 - kp_text_columns(gaps.text)) : 0, "",
+		gaps.text);
 	add_steps(row, steps, sizeof steps);
 	tell_launching(row, where, sizeof where);
 	print_bytes(row, bytes, sizeof bytes);
-	snprintf(text, sizeof text, "%s; %s%s. %s%s", steps, where, bytes,
+	snprintf(text, sizeof text, "%s (%s): %s; %s%s. %s%s", row->name,
+		 kp_fusion_confidence_name(row->confidence), steps, where, bytes,
 		 row->about ? "Instead: " : "", row->about ? row->about : "");
 	fprintf(file, "%*s", INDENT, "");
 	kp_text_wrap(file, text, INDENT, INDENT, view->width);
@@ -132,9 +135,7 @@ static void print_all(FILE *file, const struct kp_report *report, const struct k
 		return;
 	}
 	kp_style_begin(file, view->colors, KP_STYLE_TITLE);
-	fputs(" Gain of the span     Low    High     Runs Kernels    Time    Gaps Chain "
-	      "(confidence)",
-	      file);
+	fputs(" Gain of the span     Low    High     Runs Kernels    Time    Gaps", file);
 	kp_style_end(file, view->colors, KP_STYLE_TITLE);
 	fputc('\n', file);
 	for (size_t i = 0; i < shown; i++)

@@ -224,9 +224,13 @@ static void print_ranking(FILE *file, const struct gathering *gathering)
 	if (any)
 		fprintf(file, "* more than %g%% of kernel time\n",
 			gathering->report->options.threshold_pct);
-	if (left_out[0])
-		fprintf(file, "No room for %s: widen the terminal, or use --format yaml.\n",
-			left_out);
+	if (left_out[0]) {
+		char text[sizeof left_out + 80];
+
+		snprintf(text, sizeof text,
+			 "No room for %s: widen the terminal, or use --format yaml.", left_out);
+		kp_text_wrap(file, text, 0, 0, view->width);
+	}
 }
 
 static enum kp_status print_memops(FILE *file, const struct kp_report *report,

@@ -409,6 +409,7 @@ static void test_operators_bad_rules_name_their_line(void **state)
 		{A "rules:\n- {operator: a, words: q, helper: 1}\n", 4, "neither true nor false"},
 		{A "rules: {operator: a}\n", 3, "«rules» is a list"},
 		{A "- {name: a, about: c}\n", 3, "an operator «a» already"},
+		{A "- {name: all, about: c}\n", 3, "«all» stands for the whole of a plan"},
 		{"operators:\n- {name: a}\n", 2, "needs the key «about»"},
 		{"operators: [\n", 2, "not YAML"},
 		{A "sequences:\n- {operator: a, variant: v, steps: [[a]]}\n", 4, "2 to 8 steps"},
