@@ -94,6 +94,19 @@ static bool is_one_table(const struct kp_settings *settings)
 	return true;
 }
 
+/* Iterations were asked for by a range that the trace has. */
+static bool has_iterations(const struct kp_report *report, const struct kp_settings *settings)
+{
+	const struct kp_timeline *timeline = report->timeline;
+
+	if (!timeline || !timeline->range || timeline->iteration_count || timeline->ranges_found)
+		return true;
+	kp_fail("--iterations %s: the trace has no such NVTX range; kprof report --by range lists "
+		"them",
+		settings->iterations);
+	return false;
+}
+
 /* Builds, judges, writes; returns the exit status. */
 static int report_on(struct kp_reader *reader, const struct kp_settings *settings,
 		     const struct kp_gating *gating)
@@ -102,7 +115,7 @@ static int report_on(struct kp_reader *reader, const struct kp_settings *setting
 	struct kp_report *report = kp_ranking_build(reader, settings, format);
 	int status = KP_EXIT_FAILURE;
 
-	if (report && kp_gating_judge_report(gating, report) &&
+	if (report && has_iterations(report, settings) && kp_gating_judge_report(gating, report) &&
 	    kp_ranking_write(report, settings, format, settings->output)) {
 		const struct kp_gate_suite suite = {settings->operands[0], report->gates,
 						    report->gate_count};

@@ -114,8 +114,6 @@ void kp_print_iterations(FILE *file, const struct kp_report *report, const struc
 
 	if (timeline->iteration_count == 0 && timeline->ranges_found > 0)
 		fprintf(file, "\nIterations: no kernel ran in the NVTX ranges of that name.\n");
-	else if (timeline->iteration_count == 0 && timeline->range)
-		fprintf(file, "\nIterations: no NVTX range of that name is in the trace.\n");
 	else if (timeline->iteration_count == 0)
 		fprintf(file, "\nIterations: no repetition found.\n");
 	if (timeline->ranges_left_out > 0)

@@ -204,6 +204,12 @@ class Text(Case):
         self.assertNotIn("No room", wide)
         self.assertIn("StdDev", wide)
 
+    def test_iterations_by_a_range_that_is_not_there(self):
+        for form in ("text", "yaml", "csv"):
+            ran = self.kprof("report", "-f", form, "--iterations", "nope", self.make_trace("a"))
+            self.assertEqual((ran.returncode, ran.stdout), (125, b""))
+            self.assertIn(b"--iterations nope: the trace has no such NVTX range", ran.stderr)
+
     def test_top_counts_the_rest(self):
         trace = self.make_trace(*(f"k{i}" for i in range(15)))
         self.assertIn("(5 more kernels)", self.report("--by", "kernel", trace))
