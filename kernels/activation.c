@@ -51,6 +51,7 @@ enum kp_status kp_activation_plan(const struct kp_activation_args *args,
 				  const struct kp_kernel_device *device, struct kp_kernel_plan *out)
 {
 	bool aligned = is_aligned(args);
+	uint64_t tiles;
 	size_t i = 0;
 
 	if (trouble(args))
@@ -60,20 +61,21 @@ enum kp_status kp_activation_plan(const struct kp_activation_args *args,
 			versions[i].threads *
 			(versions[i].vectors ? versions[i].vectors * KP_VECTOR_ELEMENTS : 1);
 
-		out->grid_x = (uint32_t)(((uint64_t)args->columns + tile - 1) / tile);
-		out->grid_y = args->rows < KP_GRID_Y_MOST ? args->rows : KP_GRID_Y_MOST;
+		tiles = kp_divide_up(args->columns, tile);
 		if (versions[i].vectors == 0)
 			break;
 		if (aligned && (versions[i].vectors == 1 ||
-				(uint64_t)out->grid_x * args->rows >=
-					(uint64_t)BLOCKS_PER_SM * device->sm_count))
+				tiles * args->rows >= (uint64_t)BLOCKS_PER_SM * device->sm_count))
 			break;
 	}
-	out->kernel = versions[i].kernel;
-	out->vectors = versions[i].vectors;
-	out->threads = versions[i].threads;
-	out->team = 0;
-	out->dtype = args->dtype;
+	*out = (struct kp_kernel_plan){
+		.kernel = versions[i].kernel,
+		.dtype = args->dtype,
+		.grid_x = (uint32_t)tiles,
+		.grid_y = args->rows < KP_GRID_Y_MOST ? args->rows : KP_GRID_Y_MOST,
+		.threads = versions[i].threads,
+		.vectors = versions[i].vectors,
+	};
 	return KP_OK;
 }
 

@@ -55,10 +55,11 @@ void kp_logits_share(const struct kp_logits_shape *shape, const struct kp_kernel
 	uint64_t all = turns(shape), most = kp_logits_splits_most(shape), splits, a_block;
 
 	*chunk = 0;
-	plan->dtype = shape->dtype;
-	plan->threads = KP_LOGITS_THREADS;
-	plan->vectors = step_of(shape) > 1;
-	plan->grid_x = plan->grid_y = plan->team = 0;
+	*plan = (struct kp_kernel_plan){
+		.dtype = shape->dtype,
+		.threads = KP_LOGITS_THREADS,
+		.vectors = step_of(shape) > 1,
+	};
 	if (shape->rows == 0)
 		return;
 	splits = (uint64_t)BLOCKS_PER_SM * device->sm_count / shape->rows;

@@ -26,12 +26,13 @@ bool kp_row_version_takes(const struct kp_row_version *version, uint32_t columns
 static void size(const struct kp_row_version *version, uint64_t rows, uint32_t columns,
 		 struct kp_kernel_plan *out)
 {
-	out->kernel = version->kernel;
-	out->vectors = version->vectors;
-	out->threads = version->threads;
-	out->grid_x = (uint32_t)rows;
-	out->grid_y = 1;
-	out->team = 0;
+	*out = (struct kp_kernel_plan){
+		.kernel = version->kernel,
+		.vectors = version->vectors,
+		.threads = version->threads,
+		.grid_x = (uint32_t)rows,
+		.grid_y = 1,
+	};
 	if (version->kind == KP_ROW_BLOCK)
 		out->threads = (uint32_t)kp_divide_up(holders(version, columns), WARP) * WARP;
 	if (version->kind == KP_ROW_TEAM) {

@@ -5,6 +5,7 @@
 #include "tests/kernels/cpu_kernels.h"
 #include "tests/kernels/launch.h"
 #include "tests/kernels/launched.h"
+#include "tests/kernels/poison.h"
 
 void *kp_test_alloc(size_t bytes)
 {
@@ -37,6 +38,10 @@ void kp_test_launch(const struct kp_kernel_plan *plan, const void *args, enum kp
 
 	kp_kernel_symbol(plan->kernel, plan->dtype, symbol, sizeof(symbol));
 	kp_test_count(plan->kernel);
+	if (plan->shared_bytes > KP_TEST_SHARED_MOST) {
+		fprintf(stderr, "%s: %u bytes of shared memory\n", symbol, plan->shared_bytes);
+		exit(1);
+	}
 	if (kp_cpu_kernel_run(symbol, grid, plan->threads, plan->shared_bytes, args, order))
 		return;
 	fprintf(stderr, "there is no %s\n", symbol);

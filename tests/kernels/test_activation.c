@@ -4,6 +4,7 @@
 
 #include "kernels/activation.h"
 #include "tests/kernels/launch.h"
+#include "tests/kernels/poison.h"
 #include "tests/kernels/tensors.h"
 
 enum shape { ALONE, TWO, PACKED, IN_PLACE, SHAPES };
@@ -38,7 +39,7 @@ static void compare(const struct kp_activation_args *args, const struct kp_tenso
 static void run(const struct kp_activation_args *args, uint32_t sm_count, enum kp_fiber_order order)
 {
 	const struct kp_kernel_device device = {sm_count, 90};
-	struct kp_kernel_plan plan;
+	struct kp_kernel_plan plan = KP_TEST_POISON;
 
 	kp_expect(kp_activation_plan(args, &device, &plan) == KP_OK, "no plan");
 	kp_test_launch(&plan, args, order);

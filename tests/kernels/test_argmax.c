@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tests/kernels/launch.h"
+#include "tests/kernels/poison.h"
 #include "tests/kernels/tensors.h"
 
 enum { FILL_TIES = KP_FILLS, FILL_ZEROS, FILL_NOTHING, FILLS };
@@ -87,7 +88,7 @@ static struct kp_argmax_args args_of(const struct argmax_case *c, const struct a
 static void run(struct kp_argmax_args args, uint32_t sm_count, enum kp_fiber_order order)
 {
 	const struct kp_kernel_device device = {sm_count, 90};
-	struct kp_kernel_plan plans[2];
+	struct kp_kernel_plan plans[2] = {KP_TEST_POISON, KP_TEST_POISON};
 	size_t bytes = kp_argmax_workspace(&args);
 
 	args.workspace_bytes = bytes;

@@ -6,6 +6,7 @@
 
 #include "kernels/attention_decode.h"
 #include "tests/kernels/launch.h"
+#include "tests/kernels/poison.h"
 #include "tests/kernels/tensors.h"
 
 #define BATCH_MOST 4
@@ -233,7 +234,7 @@ static struct kp_attention_decode_args args_of(const struct attention_case *c,
 static void run(struct kp_attention_decode_args args, uint32_t sm_count, enum kp_fiber_order order)
 {
 	const struct kp_kernel_device device = {sm_count, 90};
-	struct kp_kernel_plan plans[2];
+	struct kp_kernel_plan plans[2] = {KP_TEST_POISON, KP_TEST_POISON};
 	size_t bytes = kp_attention_decode_workspace(&args, &device);
 
 	args.workspace_bytes = bytes;

@@ -10,6 +10,7 @@
 
 #include "kernels/attention_prepare.h"
 #include "tests/kernels/launch.h"
+#include "tests/kernels/poison.h"
 #include "tests/kernels/tensors.h"
 
 #define BATCH_MOST 2
@@ -246,7 +247,7 @@ static void run(const struct kp_attention_prefill_args *args, enum kp_fiber_orde
 {
 	const struct kp_kernel_device device = {4, kp_test_compute_capability()};
 	struct kp_attention_call *call = aligned_alloc(64, sizeof(*call));
-	struct kp_kernel_plan plan;
+	struct kp_kernel_plan plan = KP_TEST_POISON;
 
 	kp_expect(kp_attention_prefill_prepare(args, &device, kp_test_encode_map(), &plan, call) ==
 			  KP_OK,

@@ -11,6 +11,7 @@
 
 #include "kernels/attention_decode.h"
 #include "kernels/linear_skinny.h"
+#include "tests/kernels/poison.h"
 
 #define AT(address) ((void *)(uintptr_t)(address))
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -59,7 +60,7 @@ static void test_linear_version_follows_shape(void **state)
 		{4, 4096, 4104, KP_DTYPE_INT8, KP_KERNEL_linear_any, 1024, 128, 32, 1},
 		{0, 4096, 4096, KP_DTYPE_BF16, KP_KERNEL_linear_row_w16, 0, 0, 0, 0},
 	};
-	struct kp_kernel_plan plans[2];
+	struct kp_kernel_plan plans[2] = {KP_TEST_POISON, KP_TEST_POISON};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {
@@ -108,7 +109,7 @@ static void test_linear_rings_follow_shape(void **state)
 		{16, 2560, 4096, KP_DTYPE_BF16, KP_KERNEL_linear_tile_16_w16, 0},
 		{1, 14336, 64, KP_DTYPE_BF16, KP_KERNEL_linear_row_w16, 0},
 	};
-	struct kp_kernel_plan plans[2];
+	struct kp_kernel_plan plans[2] = {KP_TEST_POISON, KP_TEST_POISON};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {
@@ -134,7 +135,7 @@ static void test_linear_version_follows_alignment(void **state)
 {
 	const struct kp_linear_skinny_args aligned = linear_args(2, 64, 64);
 	struct kp_linear_skinny_args changed[4];
-	struct kp_kernel_plan plans[2];
+	struct kp_kernel_plan plans[2] = {KP_TEST_POISON, KP_TEST_POISON};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(changed); i++)
@@ -158,7 +159,7 @@ static void test_linear_version_follows_alignment(void **state)
 static void test_linear_says_why_not(void **state)
 {
 	struct kp_linear_skinny_args args = linear_args(17, 64, 64);
-	struct kp_kernel_plan plans[2];
+	struct kp_kernel_plan plans[2] = {KP_TEST_POISON, KP_TEST_POISON};
 	const char *reason = NULL;
 
 	(void)state;
@@ -246,7 +247,7 @@ static void test_attention_version_follows_shape(void **state)
 		{0, 8, 8, 100, 64, 1, 0, KP_DTYPE_BF16, KP_KERNEL_attention_any, 0, 0, 0},
 		{4, 8, 8, 0, 64, 1, 0, KP_DTYPE_BF16, KP_KERNEL_attention_64_8_w16, 32, 64, 1},
 	};
-	struct kp_kernel_plan plans[2];
+	struct kp_kernel_plan plans[2] = {KP_TEST_POISON, KP_TEST_POISON};
 	uint32_t chunk;
 
 	(void)state;
@@ -279,7 +280,7 @@ static void test_attention_version_follows_alignment(void **state)
 {
 	const struct kp_attention_decode_args aligned = attention_args(2, 8, 2, 64, 64);
 	struct kp_attention_decode_args changed[5];
-	struct kp_kernel_plan plans[2];
+	struct kp_kernel_plan plans[2] = {KP_TEST_POISON, KP_TEST_POISON};
 	uint32_t chunk;
 
 	(void)state;
@@ -302,7 +303,7 @@ static void test_attention_version_follows_alignment(void **state)
 static void test_attention_says_why_not(void **state)
 {
 	struct kp_attention_decode_args args = attention_args(2, 8, 2, 64, 64), good = args;
-	struct kp_kernel_plan plans[2];
+	struct kp_kernel_plan plans[2] = {KP_TEST_POISON, KP_TEST_POISON};
 	const char *reason = NULL;
 	uint32_t chunk;
 

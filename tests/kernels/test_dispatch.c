@@ -14,6 +14,7 @@
 #include "kernels/reference/number.h"
 #include "kernels/rope.h"
 #include "kernels/softmax.h"
+#include "tests/kernels/poison.h"
 
 #define AT(address) ((void *)(uintptr_t)(address))
 
@@ -57,7 +58,7 @@ static void test_norm_version_follows_shape(void **state)
 		{8, 40000, KP_KERNEL_rmsnorm_any, 8, 256, 0},
 		{8, 4097, KP_KERNEL_rmsnorm_any, 8, 256, 0},
 	};
-	struct kp_kernel_plan plan;
+	struct kp_kernel_plan plan = KP_TEST_POISON;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -75,7 +76,7 @@ static void test_norm_version_follows_alignment(void **state)
 {
 	const struct kp_norm_args aligned = norm_args(8, 4096);
 	struct kp_norm_args changed[7];
-	struct kp_kernel_plan plan;
+	struct kp_kernel_plan plan = KP_TEST_POISON;
 
 	(void)state;
 	for (size_t i = 0; i < 7; i++)
@@ -103,7 +104,7 @@ static void test_norm_version_follows_alignment(void **state)
 static void test_norm_says_why_not(void **state)
 {
 	struct kp_norm_args args = norm_args(8, 64);
-	struct kp_kernel_plan plan;
+	struct kp_kernel_plan plan = KP_TEST_POISON;
 	const char *reason = NULL;
 
 	(void)state;
@@ -145,7 +146,7 @@ static void test_activation_version(void **state)
 					  .x_row = 28672,
 					  .up_row = 28672,
 					  .y_row = 14336};
-	struct kp_kernel_plan plan;
+	struct kp_kernel_plan plan = KP_TEST_POISON;
 	const char *reason;
 
 	(void)state;
@@ -179,7 +180,7 @@ static void test_softmax_version(void **state)
 		{32, 262144, KP_KERNEL_softmax_long},    {32, 262143, KP_KERNEL_softmax_any},
 	};
 	struct kp_softmax_args args = {.x = AT(64), .y = AT(64), .queries = 1, .scale = 1};
-	struct kp_kernel_plan plan;
+	struct kp_kernel_plan plan = KP_TEST_POISON;
 	const char *reason;
 
 	(void)state;
@@ -223,7 +224,7 @@ static struct kp_rope_args rope_args(void)
 static void test_rope_version(void **state)
 {
 	struct kp_rope_args args = rope_args();
-	struct kp_kernel_plan plan;
+	struct kp_kernel_plan plan = KP_TEST_POISON;
 
 	(void)state;
 	assert_int_equal(kp_rope_plan(&args, &h200, &plan), KP_OK);

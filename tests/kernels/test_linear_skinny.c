@@ -5,6 +5,7 @@
 
 #include "kernels/linear_skinny.h"
 #include "tests/kernels/launch.h"
+#include "tests/kernels/poison.h"
 #include "tests/kernels/tensors.h"
 
 #define RINGS_ON 90 /* compute capability */
@@ -103,7 +104,7 @@ static void run(struct kp_linear_skinny_args args, uint32_t sm_count, enum kp_fi
 {
 	const uint32_t found = kp_test_compute_capability();
 	const struct kp_kernel_device device = {sm_count, found ? found : RINGS_ON};
-	struct kp_kernel_plan plans[2];
+	struct kp_kernel_plan plans[2] = {KP_TEST_POISON, KP_TEST_POISON};
 	size_t bytes = kp_linear_skinny_workspace(&args, &device);
 
 	args.workspace_bytes = bytes;

@@ -9,6 +9,7 @@
 
 #include "kernels/argmax.h"
 #include "kernels/topk_topp_sample.h"
+#include "tests/kernels/poison.h"
 
 #define AT(address) ((void *)(uintptr_t)(address))
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -57,7 +58,7 @@ static void test_argmax_split_follows_shape(void **state)
 		{7, 1, KP_DTYPE_FP32, 1, 1024, 0},
 		{1, 0x7fffffff, KP_DTYPE_BF16, 512, 4194304 + 2048, 1},
 	};
-	struct kp_kernel_plan plans[2];
+	struct kp_kernel_plan plans[2] = {KP_TEST_POISON, KP_TEST_POISON};
 	uint32_t chunk;
 
 	(void)state;
@@ -82,7 +83,7 @@ static void test_argmax_split_follows_shape(void **state)
 /* No device makes more splits than the workspace is for, nor an empty one. */
 static void test_argmax_workspace_is_enough(void **state)
 {
-	struct kp_kernel_plan plans[2];
+	struct kp_kernel_plan plans[2] = {KP_TEST_POISON, KP_TEST_POISON};
 	uint32_t chunk;
 
 	(void)state;
@@ -103,7 +104,7 @@ static void test_argmax_says_why_not(void **state)
 {
 	const struct kp_argmax_args good = argmax_args(2, 5000, KP_DTYPE_BF16);
 	struct kp_argmax_args args = good;
-	struct kp_kernel_plan plans[2];
+	struct kp_kernel_plan plans[2] = {KP_TEST_POISON, KP_TEST_POISON};
 	const char *reason;
 	uint32_t chunk;
 

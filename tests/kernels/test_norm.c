@@ -5,6 +5,7 @@
 
 #include "kernels/norm.h"
 #include "tests/kernels/launch.h"
+#include "tests/kernels/poison.h"
 #include "tests/kernels/tensors.h"
 
 struct norm_case {
@@ -179,7 +180,7 @@ static void run(const struct kp_norm_args *args, bool layer, uint32_t sm_count,
 {
 	const struct kp_kernel_device device = {sm_count, 90};
 	struct kp_norm_args passed = *args;
-	struct kp_kernel_plan plan;
+	struct kp_kernel_plan plan = KP_TEST_POISON;
 	enum kp_status status = layer ? kp_layernorm_plan(args, &device, &plan)
 				      : kp_rmsnorm_plan(args, &device, &plan);
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "kernels/attention_prepare.h"
+#include "tests/kernels/poison.h"
 
 #define AT(address) ((void *)(uintptr_t)(address))
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -76,7 +77,7 @@ static void test_version_follows_shape(void **state)
 		struct kp_attention_prefill_args args =
 			args_of(rows[i].batch, rows[i].heads, rows[i].heads, rows[i].length,
 				rows[i].head_dim);
-		struct kp_kernel_plan plan;
+		struct kp_kernel_plan plan = KP_TEST_POISON;
 
 		args.causal = rows[i].causal;
 		assert_int_equal(kp_attention_prefill_workspace(&args), 0);
@@ -94,7 +95,7 @@ static void test_version_follows_arguments(void **state)
 {
 	const struct kp_attention_prefill_args good = args_of(2, 8, 2, 640, 128);
 	struct kp_attention_prefill_args changed[10];
-	struct kp_kernel_plan plan;
+	struct kp_kernel_plan plan = KP_TEST_POISON;
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(changed); i++)
@@ -131,7 +132,7 @@ static void test_says_why_not(void **state)
 {
 	const struct kp_attention_prefill_args good = args_of(2, 8, 2, 64, 64);
 	struct kp_attention_prefill_args changed[16];
-	struct kp_kernel_plan plan;
+	struct kp_kernel_plan plan = KP_TEST_POISON;
 	const char *reason = NULL;
 
 	(void)state;
@@ -197,7 +198,7 @@ static int encode(void *map, int type, unsigned rank, void *address, const uint6
 static enum kp_status prepare(const struct kp_attention_prefill_args *args, int fail_at,
 			      struct kp_attention_call *call)
 {
-	struct kp_kernel_plan plan;
+	struct kp_kernel_plan plan = KP_TEST_POISON;
 
 	memset(&seen, 0, sizeof(seen));
 	seen.fail_at = fail_at;

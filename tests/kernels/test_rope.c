@@ -5,6 +5,7 @@
 
 #include "kernels/rope.h"
 #include "tests/kernels/launch.h"
+#include "tests/kernels/poison.h"
 #include "tests/kernels/tensors.h"
 
 #define PAGE_TOKENS 4
@@ -167,7 +168,7 @@ static void check_cache(const struct kp_rope_args *args, const struct rope_data 
 static void run(const struct kp_rope_args *args, uint32_t sm_count, enum kp_fiber_order order)
 {
 	const struct kp_kernel_device device = {sm_count, 90};
-	struct kp_kernel_plan plan;
+	struct kp_kernel_plan plan = KP_TEST_POISON;
 
 	kp_expect(kp_rope_plan(args, &device, &plan) == KP_OK, "no plan");
 	kp_test_launch(&plan, args, order);

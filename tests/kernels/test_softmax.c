@@ -4,6 +4,7 @@
 
 #include "kernels/softmax.h"
 #include "tests/kernels/launch.h"
+#include "tests/kernels/poison.h"
 #include "tests/kernels/tensors.h"
 
 struct softmax_data {
@@ -30,7 +31,7 @@ static void run(const struct kp_softmax_args *args, uint32_t sm_count, enum kp_f
 {
 	const struct kp_kernel_device device = {sm_count, 90};
 	struct kp_softmax_args passed = *args;
-	struct kp_kernel_plan plan;
+	struct kp_kernel_plan plan = KP_TEST_POISON;
 
 	kp_expect(kp_softmax_plan(args, &device, &plan) == KP_OK, "no plan");
 	passed.team = plan.team;
