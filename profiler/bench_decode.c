@@ -81,13 +81,6 @@ enum kp_status kp_bench_linear_plan(const struct kp_bench_call *call,
 	return status;
 }
 
-enum kp_status kp_bench_linear(const struct kp_kernels *kernels, const struct kp_bench_call *call)
-{
-	struct kp_linear_skinny_args args = linear_args(call);
-
-	return kp_linear_skinny(kernels, &args);
-}
-
 /* By kernels/linear_skinny.h; for tensor cores as a rule, as if there were no team. */
 void kp_bench_linear_bounded(const struct kp_bench_call *call, double *expected, double *slack)
 {
@@ -99,22 +92,7 @@ void kp_bench_linear_bounded(const struct kp_bench_call *call, double *expected,
 		slack[i] *= ROUNDING * terms;
 }
 
-const char *kp_bench_linear_trouble(const struct kp_bench_call *call)
-{
-	struct kp_linear_skinny_args args = linear_args(call);
-	const char *reason = NULL;
-
-	kp_linear_skinny_supports(&args, &reason);
-	return reason;
-}
-
-size_t kp_bench_linear_workspace(const struct kp_bench_call *call,
-				 const struct kp_kernel_device *device)
-{
-	struct kp_linear_skinny_args args = linear_args(call);
-
-	return kp_linear_skinny_workspace(&args, device);
-}
+KP_BENCH_DECODE_CALLS(linear, linear_skinny, linear_args, device)
 
 /* ---- attention_decode: q, k, v, out, lengths, pages, workspace; a unit is a sequence ---- */
 
@@ -232,14 +210,6 @@ enum kp_status kp_bench_attention_plan(const struct kp_bench_call *call,
 	return status;
 }
 
-enum kp_status kp_bench_attention(const struct kp_kernels *kernels,
-				  const struct kp_bench_call *call)
-{
-	struct kp_attention_decode_args args = attention_args(call);
-
-	return kp_attention_decode(kernels, &args);
-}
-
 /* By kernels/attention_decode.h. */
 void kp_bench_attention_bounded(const struct kp_bench_call *call, double *expected, double *slack)
 {
@@ -259,19 +229,4 @@ void kp_bench_attention_bounded(const struct kp_bench_call *call, double *expect
 	free(scores);
 }
 
-const char *kp_bench_attention_trouble(const struct kp_bench_call *call)
-{
-	struct kp_attention_decode_args args = attention_args(call);
-	const char *reason = NULL;
-
-	kp_attention_decode_supports(&args, &reason);
-	return reason;
-}
-
-size_t kp_bench_attention_workspace(const struct kp_bench_call *call,
-				    const struct kp_kernel_device *device)
-{
-	struct kp_attention_decode_args args = attention_args(call);
-
-	return kp_attention_decode_workspace(&args, device);
-}
+KP_BENCH_DECODE_CALLS(attention, attention_decode, attention_args, device)

@@ -27,6 +27,35 @@
 KP_BENCH_DECODE(KP_BENCH_DECODE_DECLARE)
 #undef KP_BENCH_DECODE_DECLARE
 
+/*
+ * What only hands a call on: enqueue, trouble and workspace of operator `kernel`, whose arguments
+ * `args_of` makes of the call. Last, if its workspace depends on the GPU: device.
+ */
+#define KP_BENCH_DECODE_CALLS(name, kernel, args_of, ...)                                          \
+	enum kp_status kp_bench_##name(const struct kp_kernels *kernels,                           \
+				       const struct kp_bench_call *call)                           \
+	{                                                                                          \
+		struct kp_##kernel##_args args = args_of(call);                                    \
+                                                                                                   \
+		return kp_##kernel(kernels, &args);                                                \
+	}                                                                                          \
+	const char *kp_bench_##name##_trouble(const struct kp_bench_call *call)                    \
+	{                                                                                          \
+		struct kp_##kernel##_args args = args_of(call);                                    \
+		const char *reason = NULL;                                                         \
+                                                                                                   \
+		kp_##kernel##_supports(&args, &reason);                                            \
+		return reason;                                                                     \
+	}                                                                                          \
+	size_t kp_bench_##name##_workspace(const struct kp_bench_call *call,                       \
+					   const struct kp_kernel_device *device)                  \
+	{                                                                                          \
+		struct kp_##kernel##_args args = args_of(call);                                    \
+                                                                                                   \
+		(void)device;                                                                      \
+		return kp_##kernel##_workspace(&args, ##__VA_ARGS__);                              \
+	}
+
 /* Of a shape; causal, half of them. */
 double kp_bench_prefill_flops(const struct kp_bench_shape *shape);
 

@@ -77,13 +77,6 @@ enum kp_status kp_bench_argmax_plan(const struct kp_bench_call *call,
 	return status;
 }
 
-enum kp_status kp_bench_argmax(const struct kp_kernels *kernels, const struct kp_bench_call *call)
-{
-	struct kp_argmax_args args = argmax_args(call);
-
-	return kp_argmax(kernels, &args);
-}
-
 /* Exact. */
 void kp_bench_argmax_bounded(const struct kp_bench_call *call, double *expected, double *slack)
 {
@@ -99,23 +92,7 @@ void kp_bench_argmax_bounded(const struct kp_bench_call *call, double *expected,
 	free(index);
 }
 
-const char *kp_bench_argmax_trouble(const struct kp_bench_call *call)
-{
-	struct kp_argmax_args args = argmax_args(call);
-	const char *reason = NULL;
-
-	kp_argmax_supports(&args, &reason);
-	return reason;
-}
-
-size_t kp_bench_argmax_workspace(const struct kp_bench_call *call,
-				 const struct kp_kernel_device *device)
-{
-	struct kp_argmax_args args = argmax_args(call);
-
-	(void)device;
-	return kp_argmax_workspace(&args);
-}
+KP_BENCH_DECODE_CALLS(argmax, argmax, argmax_args)
 
 /* ---- topk_topp_sample ---- */
 
@@ -154,13 +131,6 @@ enum kp_status kp_bench_sampling_plan(const struct kp_bench_call *call,
 	return status;
 }
 
-enum kp_status kp_bench_sampling(const struct kp_kernels *kernels, const struct kp_bench_call *call)
-{
-	struct kp_topk_topp_sample_args args = sample_args(call);
-
-	return kp_topk_topp_sample(kernels, &args);
-}
-
 /* The token, unless others are as near as kernels/topk_topp_sample.h allows. */
 void kp_bench_sampling_bounded(const struct kp_bench_call *call, double *expected, double *slack)
 {
@@ -176,20 +146,4 @@ void kp_bench_sampling_bounded(const struct kp_bench_call *call, double *expecte
 	free(sampled);
 }
 
-const char *kp_bench_sampling_trouble(const struct kp_bench_call *call)
-{
-	struct kp_topk_topp_sample_args args = sample_args(call);
-	const char *reason = NULL;
-
-	kp_topk_topp_sample_supports(&args, &reason);
-	return reason;
-}
-
-size_t kp_bench_sampling_workspace(const struct kp_bench_call *call,
-				   const struct kp_kernel_device *device)
-{
-	struct kp_topk_topp_sample_args args = sample_args(call);
-
-	(void)device;
-	return kp_topk_topp_sample_workspace(&args);
-}
+KP_BENCH_DECODE_CALLS(sampling, topk_topp_sample, sample_args)

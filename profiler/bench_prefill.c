@@ -85,13 +85,6 @@ enum kp_status kp_bench_prefill_plan(const struct kp_bench_call *call,
 	return kp_attention_prefill_plan(&args, device, out);
 }
 
-enum kp_status kp_bench_prefill(const struct kp_kernels *kernels, const struct kp_bench_call *call)
-{
-	struct kp_attention_prefill_args args = prefill_args(call);
-
-	return kp_attention_prefill(kernels, &args);
-}
-
 static const void *element(const void *from, int64_t at)
 {
 	return (const char *)from + at * 2;
@@ -141,23 +134,7 @@ void kp_bench_prefill_bounded(const struct kp_bench_call *call, double *expected
 					  spread(j, rows, args.queries), expected, slack);
 }
 
-const char *kp_bench_prefill_trouble(const struct kp_bench_call *call)
-{
-	struct kp_attention_prefill_args args = prefill_args(call);
-	const char *reason = NULL;
-
-	kp_attention_prefill_supports(&args, &reason);
-	return reason;
-}
-
-size_t kp_bench_prefill_workspace(const struct kp_bench_call *call,
-				  const struct kp_kernel_device *device)
-{
-	struct kp_attention_prefill_args args = prefill_args(call);
-
-	(void)device;
-	return kp_attention_prefill_workspace(&args);
-}
+KP_BENCH_DECODE_CALLS(prefill, attention_prefill, prefill_args)
 
 double kp_bench_prefill_flops(const struct kp_bench_shape *shape)
 {

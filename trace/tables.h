@@ -61,15 +61,15 @@ enum kp_status kp_tables_process(struct kp_tables *tables, uint64_t process,
 enum kp_status kp_tables_add(struct kp_tables *tables, const struct kp_chunk_header *header,
 			     struct kp_cursor *payload);
 /*
- * Adds the next string: a copy of a text, or a placeholder for one that was lost. Errors:
- * KP_CORRUPT (it is beyond the budget), KP_NO_MEMORY.
+ * Adds the next string: a copy of a text, or a name that stands in for one that was lost.
+ * Errors: KP_CORRUPT (it is beyond the budget), KP_NO_MEMORY.
  */
 enum kp_status kp_tables_add_string(struct kp_tables *tables, struct kp_process_tables *process,
 				    const struct kp_text *text);
 enum kp_status kp_tables_add_lost(struct kp_tables *tables, struct kp_process_tables *process);
 /*
- * tables_settle.c. Once all chunks are in: gives a placeholder to each name that was lost and that
- * configurations refer to, so that different kernels stay different. Errors: KP_NO_MEMORY.
+ * tables_settle.c. Once all chunks are in: names what was lost and configurations refer to, each
+ * differently, so that different kernels stay different. Errors: KP_NO_MEMORY.
  */
 enum kp_status kp_tables_name_lost(struct kp_tables *tables, struct kp_process_tables *process);
 /*
