@@ -338,13 +338,18 @@ static struct kp_ab_sample *begin_sample(struct kp_ab_context *context,
 	return kp_ab_times_begin(context, &sample, replay->stream);
 }
 
+/* Rules with a form of their own, which are sampled by turns. */
+static uint32_t rules_sampled(const struct kp_ab_graph *graph)
+{
+	return graph->form_count > 1 ? graph->form_count - 1 : 1;
+}
+
 /* The rule whose form takes part in a pair of samples, and that form. */
 static const struct kp_ab_graph_form *form_of_pair(const struct kp_ab_graph *graph, uint32_t pair,
 						   uint32_t *rule)
 {
 	const struct kp_ab_graph_form *form =
-		graph->form_count > 1 ? &graph->forms[1 + pair % (graph->form_count - 1)]
-				      : &graph->forms[0];
+		&graph->forms[graph->form_count > 1 ? 1 + pair % rules_sampled(graph) : 0];
 
 	*rule = (uint32_t)__builtin_ctz(form->rules);
 	return form;
@@ -356,7 +361,7 @@ static void take_turn(struct kp_ab_graph *graph, struct kp_ab_replay *replay, bo
 	struct kp_ab_context *context = kp_ab_context_find(graph->context);
 	struct kp_ab_choice choice =
 		kp_ab_turns_replay(context, replay->stream, graph->number, (uint32_t)graph->count,
-				   &graph->samples, locked);
+				   &graph->samples, rules_sampled(graph), locked);
 	const struct kp_ab_graph_form *form = &graph->forms[0];
 	uint32_t rule;
 

@@ -94,11 +94,11 @@ struct kp_ab_choice kp_ab_turns_choose(struct kp_ab_variant *variant, struct kp_
 				       const struct kp_ab_job *job);
 /*
  * The same of a launch of a graph with so many eligible ones in it. Choices by which it is timed
- * have numbers of `samples`, its own. `locked`: with the mutex.
+ * have numbers of `samples`, its own, and are of so many rules by turns. `locked`: with the mutex.
  */
 struct kp_ab_choice kp_ab_turns_replay(struct kp_ab_context *context, CUstream stream,
 				       uint64_t shape, uint32_t launches, _Atomic uint32_t *samples,
-				       bool locked);
+				       uint32_t rules, bool locked);
 
 /*
  * ab_times.c, with the mutex but for the end, in relaxed mode. Times what runs between the two;

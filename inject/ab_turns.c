@@ -2,7 +2,7 @@
  * Whose turn it is; see ab_state.h.
  *
  * Of a variant that was verified, each so-many-th launch is shadowed again. In measure mode some
- * launches are timed, original and candidate in pairs of random order, where they stand in the
+ * launches are timed, original and candidate in pairs of either order, where they stand in the
  * program; the others belong to phases of a number of launches in the order original, candidate,
  * candidate, original.
  */
@@ -25,12 +25,17 @@ static struct {
 	_Atomic bool pauses, is_pause;
 } stretch;
 
-/* Pairs in random order: the second is what the first was not. */
-static struct kp_ab_choice draw_sample(_Atomic uint32_t *samples, uint64_t shape)
+/*
+ * Pairs, the second of which is what the first was not; of so many rules by turns. Of each rule the
+ * order of each other pair is drawn, and the next one has the opposite: however few there are, as
+ * many are of either order.
+ */
+static struct kp_ab_choice draw_sample(_Atomic uint32_t *samples, uint64_t shape, uint32_t rules)
 {
-	uint32_t number = atomic_fetch_add(samples, 1);
+	uint32_t number = atomic_fetch_add(samples, 1), pair = number / 2;
 	uint64_t seed = (uint64_t)kp_ab.plan.header->seed << 32;
-	bool candidate = (kp_scatter(shape + number / 2 + seed) ^ number) & 1;
+	uint32_t drawn = pair / (2 * rules) * rules + pair % rules;
+	bool candidate = (kp_scatter(shape + drawn + seed) ^ pair / rules ^ number) & 1;
 
 	return (struct kp_ab_choice){candidate ? KP_AB_TURN_CANDIDATE : KP_AB_TURN_ORIGINAL,
 				     KP_AB_REASON_ORIGINAL_SAMPLE, true, number};
@@ -104,7 +109,7 @@ static struct kp_ab_choice choose_verified(struct kp_ab_variant *variant,
 	if (mode == KP_AB_SWAP)
 		return (struct kp_ab_choice){KP_AB_TURN_CANDIDATE, KP_AB_REASON_COUNT, false, 0};
 	if (number % SAMPLE_EACH == SAMPLE_EACH / 2)
-		return draw_sample(&variant->samples, job->shape);
+		return draw_sample(&variant->samples, job->shape, 1);
 	if (!phase_is_on(context, job->stream))
 		return original(KP_AB_REASON_ORIGINAL_PHASE);
 	return (struct kp_ab_choice){KP_AB_TURN_CANDIDATE, KP_AB_REASON_COUNT, false, 0};
@@ -127,14 +132,14 @@ struct kp_ab_choice kp_ab_turns_choose(struct kp_ab_variant *variant, struct kp_
 /* Without phases each one is timed. */
 struct kp_ab_choice kp_ab_turns_replay(struct kp_ab_context *context, CUstream stream,
 				       uint64_t shape, uint32_t launches, _Atomic uint32_t *samples,
-				       bool locked)
+				       uint32_t rules, bool locked)
 {
 	if (kp_ab.plan.header->phase == 0)
-		return draw_sample(samples, shape);
+		return draw_sample(samples, shape, rules);
 	atomic_store(&stretch.pauses, true);
 	advance(context, stream, launches, locked);
 	if (atomic_load(&stretch.is_pause))
-		return draw_sample(samples, shape);
+		return draw_sample(samples, shape, rules);
 	if (!is_candidates(atomic_load(&stretch.phases) - 1))
 		return original(KP_AB_REASON_ORIGINAL_PHASE);
 	return (struct kp_ab_choice){KP_AB_TURN_CANDIDATE, KP_AB_REASON_COUNT, false, 0};

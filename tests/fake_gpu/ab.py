@@ -156,6 +156,9 @@ def play_measure(scenario, place):
             (sample["number"], sample["candidate"]))
     pairs = {tuple(arm for _, arm in sorted(pair)) for pair in arms.values() if len(pair) == 2}
     require({(True, False), (False, True)} == pairs, f"pairs are {pairs}")
+    first = {pair: min(arm)[1] for pair, arm in arms.items() if len(arm) == 2}
+    require(all(first[pair] != first[pair + 1] for pair in first
+                if pair % 2 == 0 and pair + 1 in first), f"orders are not in balance: {first}")
 
 
 def play_host_bound(scenario, place):
