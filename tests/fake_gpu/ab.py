@@ -244,7 +244,7 @@ def play_off(scenario, place):
     result = place.run([place.kprof, "ctl", str(find_child(process.pid, "prog_ab")), "ab", "off"],
                        environment)
     require_equal("status of kprof ctl", (result.status, result.out), (0, b""))
-    _, err = process.communicate(b"\n", timeout=60)
+    _, err = process.communicate(b"\n", timeout=200)
     require_equal("status", (process.returncode, "" if process.returncode == 0 else err), (0, ""))
     with open(report, "rb") as file:
         rule = parse_json(file.read())["rules"][0]
@@ -283,7 +283,7 @@ def play_killed(scenario, place):
         env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     require_equal("ready", process.stdout.readline(), b"ready\n")
     os.kill(find_child(process.pid, "prog_ab"), signal.SIGKILL)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=200)
     require_equal("status", process.returncode, 128 + signal.SIGKILL)
     require(b"1000 seen, 1000 eligible" in err, err)
     with open(report, "rb") as file:
@@ -396,7 +396,9 @@ def play_controls(scenario, place):
     require(same["runs"] == 8 and same["claims"] <= same["claims_most"] == 2, f"{same}")
     require(0 < same["detectable_pct"] < 1 and same["shortest_us"] > 150, f"{same}")
     for row in document["delays"]:
-        require(row["seen"] == row["runs_due"] > 0, f"{row}")
+        # twice what is detectable in one run need not be that in the next
+        require(row["seen"] == row["runs_due"] and
+                (row["runs_due"] > 0 or row["delay"].startswith("twice")), f"{row}")
         require(abs(row["change_pct"] - row["planted_pct"]) < 0.5, f"{row}")
     result, _ = self_test(scenario, place, "--mode", "shadow", "--rounds", "1", "--",
                           "sh", "-c", "echo ran; exit 7")

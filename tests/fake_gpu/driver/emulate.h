@@ -25,9 +25,8 @@ struct kp_fake_emulation {
 	unsigned one_bytes;       /* an operand of one: its size, */
 	uint64_t one;             /* and its bits */
 	uint32_t parameter_bytes; /* what cuFuncGetParamInfo says of its one; 0: of none */
-	uint32_t
-		rounds_at; /* where in it a count of rounds is, which take their time; 0: nowhere */
-	bool is_late;      /* an operator that waits first, on a stream of its own */
+	bool has_rounds;          /* it is a kp_control_args, whose rounds take their time */
+	bool is_late;             /* an operator that waits first, on a stream of its own */
 };
 
 extern const struct kp_fake_emulation kp_fake_emulations[];
