@@ -7,6 +7,7 @@
  * sampled before a stop can be decoded after it; the client's configuration is used until the end.
  */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -34,6 +35,19 @@ struct CUpti_PmSampling_Object {
 
 static struct CUpti_PmSampling_Object objects[DEVICES];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic uint64_t stands_at_ns; /* 0: time is the client's */
+
+static uint64_t now(void)
+{
+	uint64_t at_ns = atomic_load(&stands_at_ns);
+
+	return at_ns ? at_ns : kp_fake_client_now();
+}
+
+KP_FAKE_EXPORT void kp_fake_pm_let_pass(uint64_t ns)
+{
+	atomic_store(&stands_at_ns, now() + ns);
+}
 
 #define CHECK(type, parameters)                                                                    \
 	do {                                                                                       \
@@ -117,7 +131,7 @@ KP_FAKE_EXPORT CUptiResult cuptiPmSamplingSetConfig(CUpti_PmSampling_SetConfig_P
 		object->interval_ns *= NS_PER_CYCLE;
 	object->hardware_bytes = params->hardwareBufferSize;
 	object->config = params->pConfig;
-	object->configured_ns = kp_fake_client_now();
+	object->configured_ns = now();
 	return CUPTI_SUCCESS;
 }
 
@@ -133,7 +147,7 @@ KP_FAKE_EXPORT CUptiResult cuptiPmSamplingStart(CUpti_PmSampling_Start_Params *p
 		object->configured_ns = object->stopped_ns; /* what the next first sample spans */
 	object->started = true;
 	object->stopped = object->overflown = false;
-	object->started_ns = kp_fake_client_now();
+	object->started_ns = now();
 	object->taken = 0;
 	return CUPTI_SUCCESS;
 }
@@ -148,7 +162,7 @@ KP_FAKE_EXPORT CUptiResult cuptiPmSamplingStop(CUpti_PmSampling_Stop_Params *par
 		return violation();
 	object->started = false;
 	object->stopped = true;
-	object->stopped_ns = kp_fake_client_now();
+	object->stopped_ns = now();
 	return CUPTI_SUCCESS;
 }
 
@@ -184,7 +198,7 @@ KP_FAKE_EXPORT CUptiResult cuptiPmSamplingCounterDataImageInitialize(
 /* Samples since the start, the first one included. */
 static uint64_t sampled(const struct CUpti_PmSampling_Object *object)
 {
-	uint64_t until_ns = object->started ? kp_fake_client_now() : object->stopped_ns;
+	uint64_t until_ns = object->started ? now() : object->stopped_ns;
 
 	return until_ns < object->started_ns
 		       ? 0
