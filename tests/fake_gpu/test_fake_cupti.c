@@ -166,7 +166,7 @@ static void full_buffers_come_by_themselves(void)
 {
 	kp_client_begin();
 	launch_many(400);
-	for (int i = 0; i < 500 && kp_client_count(KERNELS) < 300; i++)
+	for (int i = 0; i < 6000 && kp_client_count(KERNELS) < 300; i++)
 		usleep(10000);
 	KP_EXPECT(kp_client_count(KERNELS) >= 300);
 	KP_EXPECT(kp_client_count(KERNELS) < 400); /* the last buffer is not full */

@@ -30,6 +30,18 @@ static bool can_be_closed(uint64_t limit_ns)
 	return closed;
 }
 
+/* A thread that was joined may exist for a moment longer, for those who ask the system. */
+static bool can_be_closed_soon(void)
+{
+	uint64_t until_ns = kp_clock_now() + LONG_NS;
+	bool closed;
+
+	do
+		closed = can_be_closed(SHORT_NS);
+	while (!closed && kp_clock_now() < until_ns);
+	return closed;
+}
+
 static void pass(void)
 {
 	kp_gate_enter(&gate);
@@ -74,7 +86,7 @@ static void test_passages_end_with_a_cancelled_thread(void **state)
 	assert_false(can_be_closed(SHORT_NS));
 	pthread_cancel(thread);
 	pthread_join(thread, NULL);
-	assert_true(can_be_closed(SHORT_NS));
+	assert_true(can_be_closed_soon());
 	assert_int_equal(kp_gate_inside(&gate), 0);
 }
 
@@ -86,8 +98,8 @@ static void test_passages_of_ended_threads_are_used_again(void **state)
 		pthread_join(start(exit_inside, NULL), NULL);
 	/* So many records that all were needed would be. */
 	assert_true(kp_gate_inside(&gate) <= 128);
-	assert_true(can_be_closed(SHORT_NS));
-	assert_true(kp_passages_await(KP_PASSAGE_LAUNCH, SHORT_NS));
+	assert_true(can_be_closed_soon());
+	assert_true(kp_passages_await(KP_PASSAGE_LAUNCH, LONG_NS));
 }
 
 /* ---- threads that live on ---- */
@@ -120,7 +132,7 @@ static void test_passages_that_were_jumped_out_of_end(void **state)
 {
 	(void)state;
 	pthread_join(start(jump_then_pass, NULL), NULL);
-	assert_true(can_be_closed(SHORT_NS));
+	assert_true(can_be_closed_soon());
 }
 
 static void on_signal(int number)
@@ -165,7 +177,7 @@ static void test_passages_survive_a_handler_that_jumps(void **state)
 	sigaddset(&alarm, SIGALRM);
 	pthread_sigmask(SIG_BLOCK, &alarm, NULL);
 	pthread_join(thread, NULL);
-	assert_true(can_be_closed(SHORT_NS));
+	assert_true(can_be_closed_soon());
 }
 
 /* What the driver's callbacks do in the midst of a call is within it. */
@@ -261,7 +273,7 @@ static void test_passages_are_awaited(void **state)
 	(void)state;
 	run_beside(launch_all_the_time, check_awaited);
 	run_beside(launch_for_long, check_given_up);
-	assert_true(kp_passages_await(KP_PASSAGE_LAUNCH, SHORT_NS));
+	assert_true(kp_passages_await(KP_PASSAGE_LAUNCH, LONG_NS));
 }
 
 /* ---- too many ---- */
@@ -302,7 +314,7 @@ static void test_passages_of_too_many_threads_count(void **state)
 	pthread_attr_destroy(&small);
 	free(threads);
 	assert_int_equal(kp_gate_inside(&gate), 0);
-	assert_true(can_be_closed(SHORT_NS));
+	assert_true(can_be_closed_soon());
 	if (started < MANY)
 		skip(); /* this machine lets nobody have so many threads */
 }
