@@ -98,7 +98,7 @@ class Perfetto(ConsumerCase):
             self.export(name)
             try:
                 processor = TraceProcessor(trace=self.path("out." + ending),
-                                           config=TraceProcessorConfig(load_timeout=60))
+                                           config=TraceProcessorConfig(load_timeout=200))
             except (OSError, subprocess.CalledProcessError) as error:
                 self.skipTest(f"the trace processor's binary cannot be had here: {error}")
             found = processor.query("SELECT ts, dur, name FROM slice")

@@ -63,7 +63,7 @@ class Case(unittest.TestCase):
 
     def run_plain(self, *words, **keywords):
         keywords.setdefault("env", environment())
-        return subprocess.run(words, cwd=self.folder, capture_output=True, timeout=60, **keywords)
+        return subprocess.run(words, cwd=self.folder, capture_output=True, timeout=200, **keywords)
 
     def kprof(self, *words, **keywords):
         return self.run_plain(KPROF, *words, **keywords)

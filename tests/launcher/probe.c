@@ -3,7 +3,7 @@
  * descriptors, signal mask, ignored signals, process group, and what signals reach it.
  *
  * probe state            prints and exits
- * probe signals SECONDS  prints «ready», then each signal that arrives; ends after SIGALRM
+ * probe signals SECONDS  prints «ready», then each signal that arrives; ends so long after the last
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -32,6 +32,8 @@ static int print_state(void)
 	return 0;
 }
 
+#define PATIENCE_S 50 /* for a first signal, on a machine that is busy elsewhere */
+
 static int print_signals(unsigned seconds)
 {
 	static const int watched[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM};
@@ -42,10 +44,11 @@ static int print_signals(unsigned seconds)
 	for (size_t i = 0; i < sizeof watched / sizeof *watched; i++)
 		sigaddset(&set, watched[i]);
 	sigprocmask(SIG_BLOCK, &set, NULL);
-	alarm(seconds);
+	alarm(PATIENCE_S);
 	puts("ready");
 	fflush(stdout);
 	while (sigwait(&set, &number) == 0 && number != SIGALRM) {
+		alarm(seconds);
 		printf("%d\n", number);
 		fflush(stdout);
 	}

@@ -55,7 +55,7 @@ class Help(Case):
     @unittest.skipUnless(shutil.which("mandoc"), "mandoc is not installed")
     def test_manual_pages_are_clean(self):
         for command in COMMANDS[:-1]:
-            lint = subprocess.run(["mandoc", "-T", "lint"], capture_output=True, timeout=60,
+            lint = subprocess.run(["mandoc", "-T", "lint"], capture_output=True, timeout=200,
                                   input=self.help("help", "--man", command).encode())
             # The pages refer to each other, and are not installed.
             said = [line for line in lint.stdout.decode().splitlines()

@@ -20,7 +20,7 @@ NORM = "inverse_rms_kernel"
 class Comparing(Case):
     def stretch(self, trace, pct, kernel, identity=1, file="stretched.kprof"):
         made = subprocess.run([os.path.join(HELPERS, "launcher_stretch_trace"), trace, str(pct),
-                               kernel, str(identity)], capture_output=True, timeout=60)
+                               kernel, str(identity)], capture_output=True, timeout=200)
         self.assertEqual((made.returncode, made.stderr), (0, b""))
         return self.write(file, made.stdout)
 

@@ -487,7 +487,7 @@ class Files(ExportCase):
             main, terminal = pty.openpty()
             result = subprocess.run([KPROF, "export", "-f", name, self.path("made.kprof")],
                                     stdout=terminal, stderr=subprocess.PIPE, env=environment(),
-                                    timeout=60)
+                                    timeout=200)
             os.close(terminal)
             os.close(main)
             self.assertEqual(result.returncode, 125, name)

@@ -36,7 +36,7 @@ class Hostile(Case):
 
     def check(self, kind, count, length):
         made = subprocess.run([os.path.join(HELPERS, "launcher_make_hostile"), kind, str(count),
-                               str(length)], capture_output=True, check=True, timeout=60)
+                               str(length)], capture_output=True, check=True, timeout=200)
         trace = self.write("trace.kprof", made.stdout)
         for words in COMMANDS:
             files = [trace, trace] if words[0] == "diff" else [trace]
@@ -77,10 +77,10 @@ class Hostile(Case):
     def names(self, count, length):
         """The rows of the kernels with such names."""
         made = subprocess.run([os.path.join(HELPERS, "launcher_make_hostile"), "names", str(count),
-                               str(length)], capture_output=True, check=True, timeout=60)
+                               str(length)], capture_output=True, check=True, timeout=200)
         trace = self.write("trace.kprof", made.stdout)
         result = subprocess.run([KPROF, "report", "-f", "csv", trace], env=environment(),
-                                capture_output=True, check=True, timeout=60)
+                                capture_output=True, check=True, timeout=200)
         return result.stdout.decode().splitlines()[1:]
 
     def test_names_that_are_cut_say_so(self):

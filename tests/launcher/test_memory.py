@@ -19,12 +19,12 @@ class Memory(Case):
     def setUp(self):
         super().setUp()
         made = subprocess.run([os.path.join(HELPERS, "launcher_make_events"), "a", "b;c", "hex:ff"],
-                              capture_output=True, check=True, timeout=60)
+                              capture_output=True, check=True, timeout=200)
         self.trace = self.write("trace.kprof", made.stdout)
 
     def short(self, words, **changes):
         env = environment(LD_PRELOAD=os.path.join(HELPERS, "launcher_short_memory.so"), **changes)
-        return subprocess.run([KPROF, *words], env=env, capture_output=True, timeout=60)
+        return subprocess.run([KPROF, *words], env=env, capture_output=True, timeout=200)
 
     def count(self, words):
         path = self.path("count")

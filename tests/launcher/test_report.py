@@ -257,7 +257,7 @@ class Text(Case):
 
         reader = threading.Thread(target=read)
         reader.start()
-        subprocess.run([KPROF, "report", trace], stdout=terminal, timeout=60, check=True,
+        subprocess.run([KPROF, "report", trace], stdout=terminal, timeout=200, check=True,
                        env=environment(TERM="xterm", **variables))
         os.close(terminal)
         reader.join()
@@ -327,7 +327,7 @@ class Files(Case):
         for words in (["report", trace], ["report", "-f", "json", trace], ["info", trace],
                       ["export", "-f", "csv", trace], ["--help"]):
             result = subprocess.run(["sh", "-c", 'exec "$0" "$@" >&-', KPROF, *words],
-                                    env=environment(), capture_output=True, timeout=60)
+                                    env=environment(), capture_output=True, timeout=200)
             self.assertEqual(result.returncode, 125, words)
             self.assertRegex(result.stderr.decode(), r"\Akprof: cannot write .*\n\Z")
 
@@ -358,7 +358,7 @@ class Files(Case):
             self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
         with open("/dev/full", "w", encoding="ascii") as full:
             result = subprocess.run([KPROF, "report", trace], stdout=full, stderr=subprocess.PIPE,
-                                    env=environment(), timeout=60)
+                                    env=environment(), timeout=200)
         self.assertEqual(result.returncode, 125)
         self.assertIn(b"No space left", result.stderr)
 
