@@ -225,7 +225,7 @@ SCENARIOS = [
     Scenario("counters_slow", args=SHORT, options=AUTO, faults="pm_slow=4000", agrees=True,
              kernels=200),
     Scenario("counters_hang", args=SHORT, options=AUTO, faults="pm_hang=2", check=check_hung,
-             seconds=12),
+             seconds=30),
     Scenario("counters_close_fds", args=[*SHORT, "--close-fds"], options=AUTO, check=check_sampled),
     Scenario("counters_contexts", args=[*SHORT, "--contexts", "3"], options=AUTO,
              check=check_contexts),

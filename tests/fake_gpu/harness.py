@@ -15,7 +15,7 @@ import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-TIME_LIMIT_S = 60
+TIME_LIMIT_S = 100
 
 
 class Failure(Exception):
@@ -319,6 +319,22 @@ def start_under_kprof(scenario, place):
         time.sleep(0.01)
     process.kill()
     raise Failure("the program never launched a kernel")
+
+
+def await_kernels(place, least):
+    """Until the trace of what still runs has so many kernels: the worker may be late."""
+    def has_them():
+        return os.path.exists(place.trace) and os.path.getsize(place.trace) > 0 and \
+            place.report_once()["counts"]["kernels"] >= least
+    await_that(has_them, f"{least} kernels in the trace")
+
+
+def await_that(holds, what):
+    """Until something holds, however busy the machine is elsewhere."""
+    deadline = time.monotonic() + TIME_LIMIT_S
+    while not holds():
+        require(time.monotonic() < deadline, f"in vain: {what}")
+        time.sleep(0.05)
 
 
 def find_child(parent, program):

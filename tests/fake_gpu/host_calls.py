@@ -3,8 +3,8 @@
 import json
 import time
 
-from harness import (check_agreement, check_manners, check_sum, end, kill, require, require_equal,
-                     start_under_kprof)
+from harness import (await_kernels, check_agreement, check_manners, check_sum, end, kill, require,
+                     require_equal, start_under_kprof)
 from scenario import Scenario
 
 HOST = ("--host",)
@@ -169,7 +169,8 @@ def check_processes(run):
 def play_kill(scenario, place):
     """SIGKILL: what was in balance is tied, and the rest is said not to be."""
     process, pid = start_under_kprof(scenario, place)
-    time.sleep(1.8)
+    await_kernels(place, 1)
+    time.sleep(1.2)
     kill(pid)
     end(process)
     document = place.report()
@@ -248,7 +249,7 @@ SCENARIOS = [
              options=HOST, faults="wall", kernels=300, check=check_host()),
     Scenario("host_fork_again", args=["--kernels", "300", "--fork", "again", "--print"],
              options=HOST, faults="wall,refork", kernels=600, check=check_processes),
-    Scenario("host_fork_storm", options=HOST, faults="wall", seconds=40, agrees=False,
+    Scenario("host_fork_storm", options=HOST, faults="wall", agrees=False,
              check=check_running,
              args=["--kernels", "20000", "--threads", "4", "--detached", "--forks", "30",
                    "--interval-us", "50"]),

@@ -9,7 +9,7 @@ import os
 import re
 import time
 
-from harness import end, kill, require, require_equal, start_under_kprof
+from harness import await_kernels, end, kill, require, require_equal, start_under_kprof
 from scenario import Scenario
 
 # Launches of one round of prog_gemm: in calls that are looked at, and in none.
@@ -105,7 +105,8 @@ def check_own(run):
 def play_kill(scenario, place):
     """SIGKILL: the last records are missing, and what is there is tied rightly."""
     process, pid = start_under_kprof(scenario, place)
-    time.sleep(1.8)
+    await_kernels(place, 1)
+    time.sleep(1.2)
     kill(pid)
     end(process)
     document = dump(place)

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 
-from harness import check_agreement, check_manners, require, require_equal
+from harness import TIME_LIMIT_S, check_agreement, check_manners, require, require_equal
 from scenario import Scenario
 
 LAUNCH = "{fakes}/prog_launch"
@@ -167,7 +167,7 @@ def play_daemon(scenario, place):
             "the mapping's file is left")
     early = place.report_once()
     require_equal("fate", traced(early)[0]["fate"], "unfinished")
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + TIME_LIMIT_S
     while place.report_once()["counts"]["processes_unfinished"] and time.monotonic() < deadline:
         time.sleep(0.1)
     document = place.report()
@@ -186,7 +186,7 @@ def play_daemon_late(scenario, place):
                        place.environment(scenario, traced=True))
     require_equal("status", result.status, 0)
     require("1 process that it started still runs" in result.err, f"said: {result.err}")
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + TIME_LIMIT_S
     while time.monotonic() < deadline:
         if os.path.exists(place.trace) and os.path.getsize(place.trace) and \
                 not place.report_once()["counts"]["processes_unfinished"]:
@@ -276,7 +276,7 @@ SCENARIOS = [
              check=check_failed_exec),
     Scenario("exec_clean", **start("clean", *THIRTY), kernels=20),
     Scenario("exec_hang", **start("execv", "{fakes}/prog_nogpu", "6"), faults="hang_flush",
-             status=6, seconds=12, agrees=False, says=("did not give back",)),
+             status=6, seconds=30, agrees=False, says=("did not give back",)),
     # children
     *[Scenario(f"fork_{way}", **start(f"fork+{way}", *THIRTY), kernels=50, check=check_parent)
       for way in ("execve", "execvp", "fexecve")],
@@ -292,7 +292,7 @@ SCENARIOS = [
              args=["--kernels", "30", "--nvtx", "--fork", "again", "--print"]),
     Scenario("fork_again_refused", kernels=30,
              args=["--kernels", "30", "--fork", "again"]),
-    Scenario("fork_storm", seconds=40, agrees=False, check=check_storm,
+    Scenario("fork_storm", agrees=False, check=check_storm,
              args=["--kernels", "100000000", "--threads", "3", "--detached", "--forks", "150"]),
     *[Scenario(f"python_{method}", script=PYTHON_WORKERS.replace("METHOD", method), kernels=60,
                check=check_workers) for method in ("fork", "spawn", "forkserver")],

@@ -33,8 +33,9 @@ import processes
 import ranges
 import storms
 import watching
-from harness import (Failure, Skip, check_agreement, check_manners, check_own_counts, check_sum,
-                     end, kill, require, require_equal, run_scenario, start_under_kprof)
+from harness import (Failure, Skip, await_kernels, await_that, check_agreement, check_manners,
+                     check_own_counts, check_sum, end, kill, require, require_equal, run_scenario,
+                     start_under_kprof)
 from scenario import Scenario
 
 FOREVER_NS = str(20 * 10**9)  # a kernel that still runs when its program ends
@@ -310,7 +311,8 @@ def check_timed_window(run):
     check_sum(run.document, run.ledger)
     window, = windows_of(run)
     length_s = (window["end_ns"] - window["begin_ns"]) / 1e9
-    require(0.25 <= length_s <= 0.6, f"{length_s} s instead of 0.3")
+    # later than it should be on a machine that is busy elsewhere, never earlier
+    require(0.25 <= length_s <= 1.2, f"{length_s} s instead of 0.3")
     require(0 < run.counts["kernels"] < run.ledger["kernels_issued"], "everything or nothing")
     totals = run.document["totals"]
     require(totals["span_ns"] <= window["end_ns"] - window["begin_ns"] + 100000,
@@ -442,6 +444,10 @@ def number(text):
     return int(text.replace(",", ""))
 
 
+def await_windows(place, pid, least):
+    await_that(lambda: number(status_of(place, pid)["windows"]) >= least, f"{least} windows")
+
+
 def play_ctl(scenario, place):
     """stop, start, snapshot and status of a running program, which notices nothing."""
     process, pid = start_under_kprof(scenario, place)
@@ -512,14 +518,13 @@ def play_ctl_strangers(scenario, place):
 def play_ctl_duty(scenario, place):
     """Under --duty, stop ends the windows and start goes on with them."""
     process, pid = start_under_kprof(scenario, place)
-    time.sleep(0.5)
+    await_windows(place, pid, 2)
     require_equal("stop", control(place, pid, "stop").status, 0)
     before = status_of(place, pid)["windows"]
     time.sleep(0.8)
     require_equal("windows while stopped", status_of(place, pid)["windows"], before)
     require_equal("start", control(place, pid, "start").status, 0)
-    time.sleep(0.8)
-    require(number(status_of(place, pid)["windows"]) > number(before), "no window after start")
+    await_windows(place, pid, number(before) + 1)
     kill(pid)
     end(process)
     document = place.report()
@@ -533,7 +538,8 @@ def play_ctl_duty(scenario, place):
 def play_kill_in_windows(scenario, place):
     """A killed process: the open window is known, and what was issued outside is exact."""
     process, pid = start_under_kprof(scenario, place)
-    time.sleep(1.5)
+    await_windows(place, pid, 1)
+    time.sleep(0.5)
     kill(pid)
     end(process)
     document = place.report()
@@ -555,6 +561,8 @@ def play_kill(scenario, place):
         time.sleep(max(0.0, wait_s - 1.6))
         early = place.ledger.read()["kernels_issued"] if wait_s > 1.6 else 0
         time.sleep(min(wait_s, 1.6))
+        if early:  # nearly always they are there by now
+            await_kernels(place, early)
         kill(pid)
         result = end(process)
         issued = place.ledger.read()["kernels_issued"]
@@ -573,7 +581,7 @@ def play_kill(scenario, place):
 def play_sigterm(scenario, place):
     """SIGTERM to kprof reaches the program, whose death by it loses no more than SIGKILL would."""
     process, _ = start_under_kprof(scenario, place)
-    time.sleep(1.8)
+    await_kernels(place, 1)
     kill(process.pid, signal.SIGTERM)
     result = end(process)
     require_equal("status", result.status, 128 + 15)
@@ -585,7 +593,7 @@ def play_sigterm(scenario, place):
 def play_kill_both(scenario, place):
     """kprof itself is killed, then its program: what is on disk can still be read [7]."""
     process, pid = start_under_kprof(scenario, place)
-    time.sleep(1.8)
+    await_kernels(place, 1)
     kill(process.pid)
     kill(pid)
     end(process)
@@ -703,7 +711,7 @@ SCENARIOS = [
     Scenario("fork_after", args=["--kernels", "30", "--fork", "after", "--print"], kernels=30),
     # a child that does not use the GPU flushes nothing at its end (HPCToolkit 195) [22]
     Scenario("fork_after_hang", args=["--kernels", "30", "--fork", "after", "--print"],
-             faults="hang_flush", agrees=False, seconds=9, says=("did not give back",)),
+             faults="hang_flush", agrees=False, seconds=30, says=("did not give back",)),
     Scenario("script", script=SH_SCRIPT, status=6, kernels=42),
     Scenario("script_env", script=ENV_SCRIPT, kernels=15),
     Scenario("script_static", script=STATIC_SCRIPT, kernels=7),
@@ -725,21 +733,21 @@ SCENARIOS = [
     Scenario("segv", args=[*MANY, "--segv"], status=128 + 11, says=("unfinished",)),
     Scenario("sigkill_self", args=[*MANY, "--sigkill-self"], status=128 + 9, says=("unfinished",)),
     Scenario("still_running", args=["--kernels", "20", "--duration-ns", FOREVER_NS, "--no-sync"],
-             kernels=20, seconds=12, check=check_unfinished),
+             kernels=20, seconds=30, check=check_unfinished),
     *[Scenario(f"spinning{name}", args=["--kernels", "150", "--streams", "3", "--interval-us", "4000",
                                         "--duration-ns", FOREVER_NS, "--graph", "3x100", "--nvtx",
                                         "--recreate", "40", "--no-sync"],
-               options=options, faults="wall", agrees=False, seconds=12, check=check_spinning)
+               options=options, faults="wall", agrees=False, seconds=30, check=check_spinning)
       for name, options in (("", ()), ("_host", ("--host",)), ("_duty", ("--duty", "50")),
                             ("_range", ("--range", "ten launches")))],
     Scenario("detached_threads", agrees=False, check=check_detached,
              args=["--kernels", "1000000", "--threads", "4", "--detached", "--print"]),
     Scenario("slow_flush", args=["--kernels", "250", "--interval-us", "10000"], kernels=250,
              faults="slow_flush=40", check=check_rare_flushes),
-    Scenario("hang_at_end", args=FIVE, faults="hang_flush", agrees=False, seconds=12,
+    Scenario("hang_at_end", args=FIVE, faults="hang_flush", agrees=False, seconds=30,
              says=("did not give back",)),
     Scenario("hang_midway", args=["--kernels", "100", "--interval-us", "15000"],
-             faults="hang_flush", agrees=False, seconds=12, says=("did not give back",)),
+             faults="hang_flush", agrees=False, seconds=30, says=("did not give back",)),
     Scenario("kill", play=play_kill, args=["--kernels", "10000000", "--interval-us", "100"]),
     Scenario("sigterm", play=play_sigterm, args=["--kernels", "10000000", "--interval-us", "100"]),
     Scenario("kill_both", play=play_kill_both,
@@ -839,9 +847,9 @@ SCENARIOS = [
              args=[*MANY, "--capture", "401"], check=check_windows(1, 4, 0)),
     Scenario("capture_range_unused", args=[*MANY, "--capture", "100", "--capture-end", "200"],
              kernels=500, check=lambda run: check_sum(run.document, run.ledger)),
-    Scenario("delay", args=["--kernels", "1500", "--interval-us", "500"], faults="wall",
+    Scenario("delay", args=["--kernels", "4000", "--interval-us", "500"], faults="wall",
              options=("--delay", "0.2", "--duration", "0.3"), check=check_timed_window),
-    Scenario("duration", args=["--kernels", "1500", "--interval-us", "500"], faults="wall",
+    Scenario("duration", args=["--kernels", "4000", "--interval-us", "500"], faults="wall",
              options=("--duration", "0.3"), check=check_timed_window),
     Scenario("delay_too_long", args=MANY, options=("--delay", "3600"), kernels=0,
              check=check_windows(0, 1, 0)),
@@ -975,6 +983,8 @@ def main():
     if arguments.list:
         print("\n".join(scenario.name for scenario in SCENARIOS))
         return 0
+    for signal_number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+        signal.signal(signal_number, signal.SIG_DFL)  # nohup, or a job in the background, ignores it
     table = {scenario.name: scenario for scenario in SCENARIOS}
     if arguments.kills:
         endings.KILLS = arguments.kills

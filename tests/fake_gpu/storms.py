@@ -47,7 +47,7 @@ def play_control(scenario, place):
     done = 0
     for verb in ("stop", "start") * 20:
         control = subprocess.run([place.kprof, "ctl", str(pid), verb], check=False,
-                                 capture_output=True, timeout=60)
+                                 capture_output=True, timeout=200)
         if control.returncode != 0:
             break  # the program has ended
         done += 1

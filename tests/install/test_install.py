@@ -35,7 +35,7 @@ class Installed(unittest.TestCase):
         environment.update(PKG_CONFIG_PATH=str(self.libraries / "pkgconfig"),
                            XDG_CACHE_HOME=str(self.folder), **variables)
         ran = subprocess.run([str(word) for word in argv], cwd=self.folder, env=environment,
-                             capture_output=True, text=True, timeout=60, check=False)
+                             capture_output=True, text=True, timeout=200, check=False)
         self.assertEqual(ran.returncode, status, ran.stdout + ran.stderr)
         return ran.stdout
 
@@ -100,7 +100,7 @@ class Installed(unittest.TestCase):
         python.chmod(0o755)
         kprof = self.prefix / "bin/kprof"
         ran = subprocess.run([kprof, "bench", "softmax", "--against", "torch"], capture_output=True,
-                             env={"KPROF_PYTHON": str(python)}, timeout=60, check=False)
+                             env={"KPROF_PYTHON": str(python)}, timeout=200, check=False)
         self.assertEqual((ran.returncode, ran.stdout), (125, b""))
         self.assertRegex(ran.stderr.decode(),
                          r"^kprof: this is \S+/bench_references\.py for softmax\n$")

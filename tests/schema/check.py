@@ -111,7 +111,7 @@ def document(kprof, kind, trace, options, form):
     twice = kind == "diff" and OTHER not in options
     run = subprocess.run([kprof, kind, "--format", form, *options, trace, *[trace] * twice],
                          capture_output=True,
-                         timeout=60, env={**os.environ, "XDG_CACHE_HOME": "/nonexistent"},
+                         timeout=200, env={**os.environ, "XDG_CACHE_HOME": "/nonexistent"},
                          check=False)
     if run.returncode == 125 and not run.stdout and run.stderr.count(b"\n") == 1:
         return None
@@ -183,7 +183,7 @@ def check_bench(kprof):
         both = []
         for form in ("json", "yaml"):
             run = subprocess.run([kprof, "bench", *words, "--format", form], capture_output=True,
-                                 env=environment, timeout=60, check=False)
+                                 env=environment, timeout=200, check=False)
             if b"without nvcc" in run.stderr:
                 print("SKIP: built without nvcc")
                 sys.exit(77)
