@@ -6,14 +6,19 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-/* How long a report may take: a busy machine must find time to run the witness. */
-#define PATIENCE_MS 100
+/* How long a signal for the group may come later than one for kprof: timeout(1) sends both. */
+#define PATIENCE_MS 250
+/* How long a report may take of a signal that is there: a busy machine must find time for it. */
+#define REPORT_MS 10000
 
 __attribute__((noreturn)) static void watch(int pipe_end, const sigset_t *signals, pid_t parent)
 {
@@ -71,12 +76,42 @@ static bool take_report(struct kp_witness *witness, int signal, int patience_ms)
 	return seen;
 }
 
+/* Whether the witness has got it, and has not run since. */
+static bool is_pending(pid_t pid, int signal)
+{
+	char path[32], status[4096];
+	unsigned long long pending = 0;
+	const char *row;
+	ssize_t length;
+	int fd;
+
+	snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	length = read(fd, status, sizeof status - 1);
+	close(fd);
+	status[length > 0 ? length : 0] = '\0';
+	row = strstr(status, "\nShdPnd:");
+	if (row)
+		pending = strtoull(row + sizeof "\nShdPnd:" - 1, NULL, 16);
+	return pending >> (signal - 1) & 1;
+}
+
+/* A signal that is pending is reported, however late; one that is not may be about to come. */
+static bool await_report(struct kp_witness *witness, int signal)
+{
+	if (!is_pending(witness->pid, signal) && take_report(witness, signal, PATIENCE_MS))
+		return true;
+	return take_report(witness, signal, is_pending(witness->pid, signal) ? REPORT_MS : 0);
+}
+
 bool kp_witness_saw(struct kp_witness *witness, int signal)
 {
 	const struct timespec now = {0, 0};
 	sigset_t same;
 
-	if (witness->pid < 0 || !take_report(witness, signal, PATIENCE_MS))
+	if (witness->pid < 0 || !await_report(witness, signal))
 		return false;
 	/* timeout(1) sends to its child, then to the group: that is one signal, and taken now. */
 	sigemptyset(&same);
