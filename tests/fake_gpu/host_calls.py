@@ -146,10 +146,10 @@ def check_range(run):
 
 
 def check_windows(run):
-    """Windows by time: calls that surely lie outside are not kept."""
+    """Windows by time: calls that surely lie outside are not kept; at the edges some may be."""
     check_sum(run.document, run.ledger)
     host = of_host(run.document)
-    require(run.counts["kernels"] <= host["launch_calls"] <= run.counts["kernels"] + 100,
+    require(run.counts["kernels"] <= host["launch_calls"] <= run.counts["kernels"] + 300,
             f"{host['launch_calls']} calls of {run.counts['kernels']} kernels")
 
 

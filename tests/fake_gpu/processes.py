@@ -297,8 +297,8 @@ SCENARIOS = [
     *[Scenario(f"python_{method}", script=PYTHON_WORKERS.replace("METHOD", method), kernels=60,
                check=check_workers) for method in ("fork", "spawn", "forkserver")],
     Scenario("ranks", script=RANKS_SCRIPT, kernels=60, check=check_ranks),
-    Scenario("daemon", play=play_daemon, kernels=3000,
-             args=["--kernels", "3000", "--interval-us", "1000", "--daemon", "early"]),
+    Scenario("daemon", play=play_daemon, kernels=5000,
+             args=["--kernels", "5000", "--interval-us", "1000", "--daemon", "early"]),
     Scenario("daemon_late", play=play_daemon_late, kernels=500,
              args=["--kernels", "500", "--daemon", "late"]),
     # programs that kprof cannot see into

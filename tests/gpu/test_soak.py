@@ -78,13 +78,13 @@ class Watching(unittest.TestCase):
         self.assertIsNone(series(*range(7)).growth)
 
     def test_a_program_is_looked_at(self):
-        seen = self.watch("import time; kept = b'x' * 2**26; time.sleep(0.5)\n"
+        seen = self.watch("import time; kept = b'x' * 2**26; time.sleep(1.5)\n"
                           "print('kernel_launches 7')", period_s=0.02)
         self.assertGreater(seen.resident.peak, 64 * MIB)
         self.assertEqual((seen.status, soak.issued_by(seen)), (0, 7))
 
     def test_a_child_is_found(self):
-        seen = self.watch("import subprocess; subprocess.run(['sleep', '1'])", program="sleep",
+        seen = self.watch("import subprocess; subprocess.run(['sleep', '2'])", program="sleep",
                           period_s=0.02)
         self.assertLess(seen.resident.peak, 8 * MIB)
 
