@@ -10,6 +10,7 @@ import signal
 import struct
 import subprocess
 import sys
+import time
 import unittest
 
 from harness import CC, KPROF, NOTHING, PROBE, Case, environment, status_of
@@ -380,26 +381,39 @@ class Signals(Case):
             os.killpg(process.pid, number)
             self.assertEqual(self.received(process), [number])
 
+    def test_sent_to_the_group_of_a_busy_machine(self):
+        """What kprof has beside it to tell such signals finds no time to run for a while."""
+        process = self.start()
+        witness, = self.children(process.pid, b"kprof")
+        os.kill(witness, signal.SIGSTOP)
+        while b") T " not in self.read(f"/proc/{witness}/stat"):
+            self.assertIsNone(process.poll())
+        os.killpg(process.pid, signal.SIGTERM)
+        time.sleep(0.6)
+        os.kill(witness, signal.SIGCONT)
+        self.assertEqual(self.received(process), [signal.SIGTERM])
+
     def test_timeout_sends_to_both(self):
         """What timeout(1) gets it sends on to kprof, and to the whole group as well."""
         process = self.start("timeout", "--preserve-status", "60")
         process.terminate()
         self.assertEqual(self.received(process), [signal.SIGTERM])
 
-    def children(self, pid):
-        """The names of a process's children."""
-        names = []
+    def children(self, pid, name):
+        """A process's children of that name."""
+        found = []
         for child in self.read(f"/proc/{pid}/task/{pid}/children").split():
             try:
-                names.append(self.read(f"/proc/{int(child)}/comm").strip())
+                if self.read(f"/proc/{int(child)}/comm").strip() == name:
+                    found.append(int(child))
             except FileNotFoundError:
                 pass  # it has ended
-        return names
+        return found
 
     def test_deadly_signal_ends_both(self):
         process = subprocess.Popen([KPROF, "-q", "--", "sleep", "60"], cwd=self.folder,
                                    env=environment(), stderr=subprocess.PIPE)
-        while b"sleep" not in self.children(process.pid):
+        while not self.children(process.pid, b"sleep"):
             self.assertIsNone(process.poll())
         process.terminate()
         process.communicate(timeout=200)

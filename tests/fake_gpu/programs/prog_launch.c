@@ -118,7 +118,7 @@ static void become_daemon(const struct kp_prog_options *options)
 	close(begun[0]);
 	daemon_begun = begun[1];
 	if (late)
-		sleep(2);
+		sleep(4);
 	null = open("/dev/null", O_RDWR);
 	if (setsid() < 0 || null < 0)
 		exit(3);
