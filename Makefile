@@ -8,8 +8,6 @@ CMAKE_FLAGS ?=
 generator = $$([ -e $(BUILD)/CMakeCache.txt ] || ! command -v ninja >/dev/null || echo -G Ninja)
 configure = cmake -S . -B $(BUILD) $(generator) $(CMAKE_FLAGS)
 configured = [ -e $(BUILD)/build.ninja ] || [ -e $(BUILD)/Makefile ]
-# Tests wait more than they work.
-at_a_time = $$((2 * $(JOBS)))
 compile = cmake --build $(BUILD) --parallel $(JOBS)
 
 .PHONY: all build-all demo test check install clean help
@@ -29,7 +27,7 @@ build-all: ## build the tests too
 	@$(compile)
 
 test: build-all ## build everything and run the tests (those for a GPU where there is one)
-	@ctest --test-dir $(BUILD) --output-on-failure -j$(at_a_time) --output-junit ctest.xml \
+	@ctest --test-dir $(BUILD) --output-on-failure -j2 --output-junit ctest.xml \
 		$$(scripts/has-gpu || echo '-LE ^gpu$$')
 
 check: ## the slower checks: sanitizers, fuzzer, static analysis, man pages
