@@ -34,8 +34,8 @@ static bool set_rows(struct kp_torch_tensor *tensor, uint64_t n, uint64_t rows)
 }
 
 /*
- * ReduceOp: the operation's own bytes up to `config`, ReduceConfig, the calculators of the input's
- * reduced dimensions and of the others' (output and input), and addresses.
+ * ReduceOp: the operation's own bytes and the value to begin with, ReduceConfig, the calculators of
+ * the input's reduced dimensions and of the others' (output and input), and addresses.
  */
 enum {
 	CONFIG_INPUTS = 4,

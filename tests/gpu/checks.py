@@ -33,6 +33,7 @@ import parameter_checks
 import shape_checks
 import timeline_checks
 import top_checks
+import torch_checks
 import workload_checks
 from compare import median
 from report import Report
@@ -641,6 +642,7 @@ CHECKS = [
     *range_checks.rows(sample, record_with, need_torch, TORCH),
     *library_checks.rows(record_with, need_torch, TORCH),
     *parameter_checks.rows(record, need_torch),
+    *torch_checks.rows(need_torch),
     *timeline_checks.rows(sample, record_with, need_torch, TORCH),
     *finding_checks.rows(record_with, need_torch, sys.executable, ROOT / "samples"),
     *shape_checks.rows(sample, record_with),

@@ -1,47 +1,53 @@
 #include "torch_dump.h"
 
 #include <ctype.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "analyzers/torch_tensor.h"
+
+/* What a file or a text is not: the end of a test, or of a tool for tests. */
+static void need(bool holds, const char *what)
+{
+	if (holds)
+		return;
+	fprintf(stderr, "torch_dump: not so: %s\n", what);
+	abort();
+}
+#define NEED(condition) need(condition, #condition)
 
 /* ---- reading ---- */
 
 static unsigned digit(char c)
 {
-	assert_true(isxdigit((unsigned char)c));
+	NEED(isxdigit((unsigned char)c));
 	return (unsigned)(isdigit((unsigned char)c) ? c - '0' : c - 'a' + 10);
 }
 
 /* Two digits a byte; [n]: n bytes of 0. */
 static void read_bytes(const char *text, struct torch_record *record)
 {
-	unsigned char *bytes = calloc(1, TORCH_DUMP_TEXT);
+	unsigned char *bytes = calloc(1, TORCH_DUMP_BYTES);
 	size_t size = 0;
 
-	assert_non_null(bytes);
-	assert_true(record->count < TORCH_DUMP_PARAMS);
+	NEED(bytes);
 	while (*text) {
-		assert_true(size < TORCH_DUMP_TEXT);
+		NEED(size < TORCH_DUMP_BYTES);
 		if (*text == '[') {
 			char *end;
 
 			size += strtoul(text + 1, &end, 10);
-			assert_int_equal(*end, ']');
+			NEED(*end == ']');
 			text = end + 1;
 		} else {
 			bytes[size++] = (unsigned char)(digit(text[0]) << 4 | digit(text[1]));
 			text += 2;
 		}
 	}
+	NEED(size <= TORCH_DUMP_BYTES);
 	/* Of its size, so that a sanitizer sees what is read behind it. */
 	record->bytes[record->count] = malloc(size);
-	assert_non_null(record->bytes[record->count]);
+	NEED(record->bytes[record->count]);
 	memcpy(record->bytes[record->count], bytes, size);
 	record->sizes[record->count++] = size;
 	free(bytes);
@@ -57,8 +63,12 @@ static bool is_line(const char *line, const char *word, const char **rest)
 
 static void copy(char *out, size_t size, const char *text)
 {
-	assert_true(strlen(text) < size);
-	memcpy(out, text, strlen(text) + 1);
+	size_t length = strlen(text);
+
+	/* What is longer is no name that is known. */
+	length = length < size ? length : size - 1;
+	memcpy(out, text, length);
+	out[length] = '\0';
 }
 
 static void read_line(const char *line, struct torch_case *out)
@@ -68,30 +78,32 @@ static void read_line(const char *line, struct torch_case *out)
 
 	if (is_line(line, "KERNEL ", &rest)) {
 		out->records = realloc(out->records, (out->count + 1) * sizeof(*out->records));
-		assert_non_null(out->records);
+		NEED(out->records);
 		record = &out->records[out->count++];
 		memset(record, 0, sizeof(*record));
 		copy(record->name, sizeof(record->name), rest);
 	} else if (is_line(line, "SEQ ", &rest)) {
-		assert_true(out->sequence_count < 8);
+		NEED(out->sequence_count < 8);
 		copy(out->sequences[out->sequence_count++], TORCH_DUMP_TEXT, rest);
 	} else if (record && is_line(line, "GRID ", &rest)) {
 		char *end = (char *)(uintptr_t)rest;
 
 		for (int i = 0; i < 3; i++)
 			record->grid[i] = (uint32_t)strtoul(end, &end, 10);
+	} else if (record && record->count == TORCH_DUMP_PARAMS && is_line(line, "P ", &rest)) {
+		return; /* of no kernel that is known */
 	} else if (record && is_line(line, "P ", &rest)) {
 		read_bytes(rest, record);
 	} else if (record && is_line(line, "IS ", &rest)) {
 		copy(record->expected, sizeof(record->expected), rest);
 	} else {
-		assert_true(*line == '#' || *line == '\0');
+		NEED(*line == '#' || *line == '\0');
 	}
 }
 
 bool torch_dump_next(FILE *file, struct torch_case *out)
 {
-	static char line[8 * TORCH_DUMP_TEXT];
+	static char line[2 * TORCH_DUMP_BYTES + 16];
 	long begin = ftell(file);
 	bool found = false;
 
@@ -133,6 +145,25 @@ bool torch_dump_decode(const struct torch_record *record, struct kp_torch_launch
 	       kp_torch_launch_decode(&kind, params, record->grid, out);
 }
 
+void torch_dump_write(FILE *file, const struct torch_record *record)
+{
+	fprintf(file, "KERNEL %s\nGRID %u %u %u\n", record->name, record->grid[0], record->grid[1],
+		record->grid[2]);
+	for (size_t i = 0; i < record->count; i++) {
+		fputs("P ", file);
+		for (size_t k = 0, zeros; k < record->sizes[i]; k += zeros >= 4 ? zeros : 1) {
+			for (zeros = 0; k + zeros < record->sizes[i]; zeros++)
+				if (record->bytes[i][k + zeros] != 0)
+					break;
+			if (zeros >= 4)
+				fprintf(file, "[%zu]", zeros);
+			else
+				fprintf(file, "%02x", record->bytes[i][k]);
+		}
+		fputc('\n', file);
+	}
+}
+
 /* ---- describing ---- */
 
 static const char *op_name(uint8_t op)
@@ -163,7 +194,7 @@ struct text {
 
 static void advance(struct text *text, int length)
 {
-	assert_true(length >= 0 && length < text->end - text->at);
+	NEED(length >= 0 && length < text->end - text->at);
 	text->at += length;
 }
 

@@ -10,6 +10,7 @@
 #include "analyzers/torch_sequence.h"
 
 #define TORCH_DUMP_PARAMS 16
+#define TORCH_DUMP_BYTES 32768 /* of all of a kernel's parameters */
 #define TORCH_DUMP_TEXT 4096
 
 struct torch_record {
@@ -27,9 +28,12 @@ struct torch_case {
 	size_t sequence_count;
 };
 
-/* Fails the test where the file is not as it should be. The next case; false at the end. */
+/* The next case; false at the end. Aborts where the file is not as it should be. */
 bool torch_dump_next(FILE *file, struct torch_case *out);
 void torch_dump_free(struct torch_case *unit);
+
+/* As a file has it, without what is expected. */
+void torch_dump_write(FILE *file, const struct torch_record *record);
 
 /* Whether a record is one of a known kernel, decoded. */
 bool torch_dump_decode(const struct torch_record *record, struct kp_torch_launch *out);

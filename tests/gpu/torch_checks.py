@@ -1,0 +1,47 @@
+"""Checks of what is read out of the launches of PyTorch's kernels: rows of checks.py."""
+
+import sys
+from pathlib import Path
+
+import torch_launches
+from runner import Check, Skip, require
+
+HERE = Path(__file__).resolve().parent
+
+
+def told_sequences(text):
+    """{case: [«kind rows x columns»]} of torch_told's output, and how many launches were known."""
+    cases, case, known = {}, None, [0, 0]
+    for line in text.splitlines():
+        word, _, rest = line.partition(" ")
+        if word == "CASE":
+            case = cases.setdefault(rest, [])
+        elif word == "SEQ":
+            # «rms norm (host) 8 launches 4 x 2048 eps …»
+            kind, _, shape = rest.partition(" launches ")
+            kind = kind.rsplit(" ", 1)[0].removesuffix(" (host)")
+            case.append(f"{kind} {' '.join(shape.split()[:3])}")
+        elif word == "IS":
+            known[rest != "not known"] += 1
+    return cases, known
+
+
+def rows(need_torch):
+    """The rows of checks.py; the argument is its function."""
+    def check(bench):
+        need_torch(bench)
+        library = bench.build / "tests/gpu/libtorch_parameters.so"
+        told = bench.build / "tests/gpu/torch_told"
+        if not library.exists() or not told.exists():
+            raise Skip(f"{library} or {told} was not built")
+        dump = bench.folder / "torch_launches.txt"
+        bench.run([sys.executable, "-B", HERE / "torch_launches.py", library],
+                  env={"CUDA_INJECTION64_PATH": str(library), "TORCH_PARAMETERS": str(dump)})
+        cases, known = told_sequences(bench.run([told, dump]).text())
+        wrong = {name: cases.get(name) for name, expected, _, _ in torch_launches.SEQUENCES
+                 if cases.get(name) != expected}
+        require(not wrong, f"told otherwise: {wrong}")
+        return f"{len(torch_launches.SEQUENCES)} cases, {known[1]} of {sum(known)} launches known"
+
+    return [Check("torch-launches", 240, check,
+                  "operations and sequences read from the parameters of PyTorch's launches")]
