@@ -32,6 +32,20 @@ bool kp_torch_flow_is_outside(const struct kp_torch_launch *launches, size_t rea
 	return true;
 }
 
+bool kp_torch_flow_has_own_type(const struct kp_torch_launch *launch)
+{
+	switch (launch->op) {
+	case KP_TORCH_SOFTMAX: /* in f32 */
+	case KP_TORCH_CAT:
+		return true;
+	case KP_TORCH_COPY:
+		return launch->compute == launch->tensors[0].type ||
+		       launch->compute == launch->tensors[1].type;
+	default:
+		return launch->compute == launch->tensors[1].type;
+	}
+}
+
 static bool is_output(const struct kp_torch_sequence *sequence,
 		      const struct kp_torch_tensor *tensor)
 {

@@ -11,6 +11,9 @@ bool kp_torch_flow_feeds(const struct kp_torch_launch *launches, size_t writer, 
 /* Whether no launch before `reader` writes any of its tensor `input`. */
 bool kp_torch_flow_is_outside(const struct kp_torch_launch *launches, size_t reader, uint8_t input);
 
+/* Whether a launch computes in the type of what it reads; a cast, of what it reads or writes. */
+bool kp_torch_flow_has_own_type(const struct kp_torch_launch *launch);
+
 /* Sets what a whole sequence is known by beside its operands, which are set. */
 void kp_torch_flow_finish(const struct kp_torch_launch *launches, size_t count,
 			  struct kp_torch_sequence *sequence);

@@ -63,6 +63,9 @@ static size_t count_steps(const struct match *match, const struct step *steps, s
 {
 	size_t i = 0;
 
+	for (size_t k = 0; k < count && k < match->count; k++)
+		if (match->launches[k].op != steps[k].op)
+			return 0;
 	while (i < count && i < match->count && is_step(match, i, &steps[i], &swapped[i]))
 		i++;
 	return i;
@@ -144,6 +147,8 @@ static bool have_one_type(const struct match *match)
 	for (size_t i = 0; i < match->count; i++) {
 		const struct kp_torch_launch *launch = &match->launches[i];
 
+		if (!kp_torch_flow_has_own_type(launch))
+			return false;
 		for (uint8_t k = 0; k < launch->outputs + launch->inputs; k++)
 			if (launch->op != KP_TORCH_CAT && launch->tensors[k].type != type)
 				return false;

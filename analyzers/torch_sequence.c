@@ -296,7 +296,8 @@ static bool is_proved(struct attempt *attempt)
 	if (!find_rows(attempt))
 		return false;
 	for (uint8_t i = 0; i < attempt->step_count; i++)
-		if (!has_scalars(attempt, i) || !has_shapes(attempt, i))
+		if (!kp_torch_flow_has_own_type(&attempt->launches[i]) ||
+		    !has_scalars(attempt, i) || !has_shapes(attempt, i))
 			return false;
 	return has_types(attempt);
 }
@@ -318,9 +319,18 @@ static void put(const struct attempt *attempt, struct kp_torch_sequence *out)
 	kp_torch_flow_finish(attempt->launches, attempt->count, out);
 }
 
+/* Most attempts end here, without a look at operands. */
+static bool has_operations(const struct attempt *attempt)
+{
+	for (size_t i = 0; i < attempt->count; i++)
+		if (attempt->launches[i].op != step_of(attempt, i)->op)
+			return false;
+	return true;
+}
+
 static enum kp_torch_match try(struct attempt *attempt, struct kp_torch_sequence *out)
 {
-	if (attempt->count > attempt->step_count)
+	if (attempt->count > attempt->step_count || !has_operations(attempt))
 		return KP_TORCH_MATCH_NO;
 	for (size_t i = 0; i < attempt->count; i++)
 		if (!takes_launch(attempt, i))

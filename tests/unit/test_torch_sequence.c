@@ -316,6 +316,30 @@ static void test_torch_sequence_has_its_scalars(void **state)
 	for_each_sequence(check_scalars);
 }
 
+/* Types that a launch does not have: neither of what it reads, nor of what it computes in. */
+static void check_types(const struct run *run, const struct kp_torch_sequence *sequence)
+{
+	for (size_t i = 0; i < run->count; i++) {
+		const struct kp_torch_launch *launch = &run->launches[i];
+		struct run changed = *run;
+
+		changed.launches[i].compute = KP_TORCH_F64;
+		assert_true(!is_still(&changed, sequence) || launch->op == KP_TORCH_SOFTMAX ||
+			    launch->op == KP_TORCH_CAT);
+		for (uint8_t k = 0; k < launch->outputs + launch->inputs; k++) {
+			changed = *run;
+			changed.launches[i].tensors[k].type = KP_TORCH_I32;
+			assert_true(!is_still(&changed, sequence) || launch->op == KP_TORCH_CAT);
+		}
+	}
+}
+
+static void test_torch_sequence_has_its_types(void **state)
+{
+	(void)state;
+	for_each_sequence(check_types);
+}
+
 /* One launch that was only seen on the host makes the whole so. */
 static void check_seen(const struct run *run, const struct kp_torch_sequence *sequence)
 {
@@ -388,6 +412,7 @@ int main(void)
 		cmocka_unit_test(test_torch_sequence_follows_views),
 		cmocka_unit_test(test_torch_sequence_sees_writes_between),
 		cmocka_unit_test(test_torch_sequence_has_its_scalars),
+		cmocka_unit_test(test_torch_sequence_has_its_types),
 		cmocka_unit_test(test_torch_sequence_is_seen_as_its_launches),
 		cmocka_unit_test(test_torch_sequence_takes_any_launches),
 	};
