@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-SYSTEM = re.compile(r"lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+|gomp|c10.*|torch.*|caffe2.*|shm)\.so.*|ld-.*")
+LIBRARY = re.compile(r"lib(cu|nccl|nv)\w*\.so.*")
 CUDA = re.compile(r"(cu[A-Zbdfrs]|__cuda|nccl|nvrtc|nvtx|nvshmem|cupti)\w*$")
 SOURCE = Path(__file__).resolve().parent / "stand_in.c"
 CONTEXT = """
@@ -32,7 +32,7 @@ def wanted(folder):
     for path in sorted(folder.glob("lib*.so*")):
         for line in lines("readelf", "-d", path):
             found = re.search(r"\(NEEDED\).*\[(.*)\]", line)
-            if found and not SYSTEM.fullmatch(found[1]):
+            if found and LIBRARY.fullmatch(found[1]):
                 libraries.add(found[1])
         for line in lines("nm", "-D", "--undefined-only", path):
             name, _, version = line.split()[-1].partition("@")
