@@ -198,9 +198,20 @@ static bool expect(const struct attempt *attempt, const struct kp_torch_tensor *
 	return true;
 }
 
-static bool has_sizes_of(const struct kp_torch_tensor *a, const struct kp_torch_tensor *b)
+/* What is broadcast has the indices of the result, whose elements must be in line with them. */
+static bool is_along(const struct kp_torch_tensor *tensor, const struct kp_torch_tensor *result)
 {
-	return a->dims == b->dims && memcmp(a->sizes, b->sizes, a->dims * sizeof(a->sizes[0])) == 0;
+	uint64_t stride = kp_torch_type_bytes(result->type);
+
+	if (tensor->dims != result->dims)
+		return false;
+	for (uint8_t i = 0; i < result->dims; i++) {
+		if (tensor->sizes[i] != result->sizes[i] ||
+		    (result->sizes[i] > 1 && result->strides[i] != stride))
+			return false;
+		stride *= result->sizes[i];
+	}
+	return true;
 }
 
 static bool has_shapes(struct attempt *attempt, size_t i)
@@ -214,7 +225,7 @@ static bool has_shapes(struct attempt *attempt, size_t i)
 		uint8_t at = attempt->swapped[i] && k > 0 ? (uint8_t)(3 - k) : k;
 		const struct kp_torch_tensor *tensor = &launch->tensors[at];
 
-		if (step->shapes[k] == 'B' && has_sizes_of(tensor, &launch->tensors[0]))
+		if (step->shapes[k] == 'B' && is_along(tensor, &launch->tensors[0]))
 			continue;
 		is[count] = *tensor;
 		if (!expect(attempt, tensor, step->shapes[k], &expected[count]))

@@ -55,8 +55,9 @@ struct kp_torch_sequence {
 	double eps, scale; /* 0: not of this kind; scale 1: there is none */
 	/*
 	 * In the order of the kind. Norms, gates, softmax: [columns, rows], strides 0 where they
-	 * are broadcast; a mask as its addition has it. ROPE: [of a head, positions, heads, batch],
-	 * all of the sizes of x but cos and sin of ROPE_HALVES, which have half heads.
+	 * are broadcast; a mask has dimensions of its own, elements in the order of scores. ROPE:
+	 * [of a head, positions, heads, batch], all of the sizes of x but cos and sin of
+	 * ROPE_HALVES, which have half heads.
 	 */
 	struct kp_torch_tensor inputs[KP_TORCH_SEQUENCE_INPUTS];
 	struct kp_torch_tensor outputs[KP_TORCH_SEQUENCE_OUTPUTS];
