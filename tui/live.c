@@ -225,12 +225,22 @@ static void watch(struct kp_tui *tui, unsigned waits)
 	}
 }
 
+static bool has_kernels(const struct kp_top *top)
+{
+	for (size_t i = 0; i < top->view.process_count; i++)
+		if (top->view.processes[i].image && top->view.processes[i].image->head.trail)
+			return true;
+	return false;
+}
+
 void kp_live_wait(struct kp_tui *tui)
 {
 	const struct kp_top *top = tui->top;
-	uint64_t before = top->calls;
+	uint64_t calls = top->calls, second = top->second;
 
-	while (!top->view.ended && !tui->closed && top->calls == before)
+	/* Figures of a steady program may be the same for ever: a second more is news, too. */
+	while (!top->view.ended && !tui->closed && top->calls == calls &&
+	       (top->second == second || !has_kernels(top)))
 		watch(tui, 1);
 }
 

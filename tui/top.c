@@ -308,6 +308,7 @@ enum kp_status kp_top_update(struct kp_top *top)
 		top->choice.pid = 0;
 	span = kp_top_span_of(top);
 	top->span_s = span.seconds;
+	top->second = span.last_history;
 	top->all_time = span.all;
 	memset(top->row_counts, 0, sizeof top->row_counts);
 	for (size_t i = 0; i < top->view.process_count && status == KP_OK; i++)

@@ -84,6 +84,7 @@ struct kp_top {
 	double span_s;      /* of the rows; 0: none */
 	double calls_per_s; /* of kernels */
 	uint64_t calls;
+	uint64_t second; /* the first that is not complete, on the trace's clock; 0: none is */
 	bool all_time; /* the rows are of all the time, whatever was chosen */
 };
 
