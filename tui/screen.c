@@ -103,7 +103,7 @@ static void draw_title(struct kp_tui *tui)
 	kp_canvas_fill(&tui->canvas, 0, 0, columns, ' ', KP_ROLE_TITLE);
 	size_t right_columns = kp_canvas_width(right);
 	size_t room = right_columns + 1 < columns ? columns - right_columns - 1 : columns;
-	kp_canvas_put(&tui->canvas, 0, 0, room, KP_ROLE_TITLE, text);
+	kp_canvas_put(&tui->canvas, 0, 0, room - (right_columns > 0), KP_ROLE_TITLE, text);
 	if (room < columns)
 		kp_canvas_put(&tui->canvas, 0, room, right_columns, KP_ROLE_TITLE, right);
 }

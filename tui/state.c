@@ -135,6 +135,8 @@ bool kp_tui_has_tab(const struct kp_tui *tui, enum kp_page_id page)
 {
 	if (page == KP_PAGE_AB && !tui->source.ab)
 		return false;
+	if (page == KP_PAGE_LIVE_RULES && !(tui->top && tui->top->rule_count))
+		return false;
 	return kp_page_tab(page) == (tui->top ? KP_TAB_LIVE : KP_TAB_TRACE);
 }
 

@@ -1,0 +1,30 @@
+/*
+ * What programs under A/B need: rules, as the user named them, and a folder for this run alone with
+ * their plan, a file for results, and the counts. kprof ab and kprof top --rules. Not thread-safe.
+ */
+#ifndef KP_PROFILER_AB_RUN_H
+#define KP_PROFILER_AB_RUN_H
+
+#include <limits.h>
+#include <stdbool.h>
+
+#include "analyzers/ab_rules.h"
+#include "profiler/settings.h"
+
+struct kp_ab_run {
+	const struct kp_settings *settings; /* its ab_* */
+	struct kp_ab_rules *rules;
+	char folder[PATH_MAX]; /* empty: there is none */
+	char plan[PATH_MAX + 16], raw[PATH_MAX + 16];
+};
+
+/* Reads the rules. False, said: what is wrong with them. kp_ab_run_end in either case. */
+bool kp_ab_run_read(struct kp_ab_run *run, const struct kp_settings *settings);
+/* Makes the folder and its files. False: said. */
+bool kp_ab_run_prepare(struct kp_ab_run *run);
+/* Programs that are started from here on have the rules. False: said. */
+bool kp_ab_run_export(const struct kp_ab_run *run);
+/* Removes all of it. */
+void kp_ab_run_end(struct kp_ab_run *run);
+
+#endif
