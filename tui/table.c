@@ -111,9 +111,14 @@ static void draw_row(struct kp_tui *tui, size_t row, struct kp_area area,
 	if (item->opens)
 		kp_canvas_fill(&tui->canvas, row, at, 1, item->open ? UNFOLDED : FOLDED, role);
 	at += item->opens || item->depth > 0 ? 2 : 0;
-	if (at < area.columns)
+	if (at >= area.columns)
+		return;
+	const char *name = page->name(tui, item);
+	if (tui->page == KP_PAGE_FINDINGS) /* sentences: their beginning says most */
+		kp_canvas_put(&tui->canvas, row, at, area.columns - at, role, name);
+	else
 		kp_canvas_put_name(&tui->canvas, row, at, area.columns - at, role,
-				   page->name(tui, item));
+				   name[0] ? name : "(no name)");
 }
 
 void kp_table_scroll(struct kp_tui *tui, size_t rows)
