@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define LEAST_NAME 14
+#define NARROW_NAME 10
 #define COLUMNS_MOST 32
 #define LAST_LEAVER 16
 #define FOLDED 0x25B8
@@ -37,6 +38,22 @@ static void choose(const struct kp_tui *tui, size_t width, bool shown[COLUMNS_MO
 			shown[i] = false;
 			taken -= page->columns[i].width + 1;
 		}
+	}
+}
+
+/* On the narrowest screens a name and one figure are worth more than figures of what is not named.
+ */
+static void make_room(const struct kp_tui *tui, size_t width, bool shown[COLUMNS_MOST])
+{
+	const struct kp_page *page = &kp_pages[tui->page];
+	size_t taken = 1, kept = 0;
+
+	for (size_t i = 0; i < page->column_count; i++) {
+		size_t columns = shown[i] ? page->columns[i].width + 1 : 0;
+		if (columns && kept && taken + columns + NARROW_NAME > width)
+			shown[i] = false;
+		kept += shown[i];
+		taken += shown[i] ? columns : 0;
 	}
 }
 
@@ -142,6 +159,7 @@ void kp_table_draw(struct kp_tui *tui, struct kp_area area)
 	bool shown[COLUMNS_MOST] = {false};
 
 	choose(tui, area.columns, shown);
+	make_room(tui, area.columns, shown);
 	draw_titles(tui, area, shown);
 	area.row++;
 	area.rows = area.rows ? area.rows - 1 : 0;
