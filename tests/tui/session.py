@@ -192,6 +192,10 @@ def session_takes_the_mouse():
     session.expect(b"gemm")
     session.send("\x1b[<0;20;2M\x1b[<0;20;2m")  # on the second tab
     session.expect(b"stream")
+    session.send("\x1b[<0;2;2M\x1b[<0;2;2m")  # on the first
+    session.expect(b"gemm")
+    session.send("\x1b[<0;33;3M\x1b[<0;33;3m")  # on the title of a column: sorts by it
+    session.expect("\N{DOWNWARDS ARROW}".encode())
     session.send("Q")
     assert session.wait() == 0
     session.check_restored("mouse")
