@@ -28,6 +28,8 @@ struct kp_area kp_live_draw_head(struct kp_tui *tui, struct kp_area area);
 /* `count` numbers as so many columns of a sparkline, up to `most`; returns the bytes of UTF-8. */
 size_t kp_live_sparkline(const double *numbers, size_t count, size_t columns, double most,
 			 char *out, size_t size);
+/* Why a table has no rows. */
+const char *kp_live_empty(const struct kp_tui *tui);
 /* A number a second, in few characters. */
 struct kp_human kp_live_rate(double per_s);
 /*

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tui/live.h"
+
 #define LEAST_NAME 14
 #define NARROW_NAME 10
 #define COLUMNS_MOST 32
@@ -178,7 +180,7 @@ void kp_table_draw(struct kp_tui *tui, struct kp_area area)
 			      KP_ROLE_DIM,
 			      list->filter[0] ? "No row passes the filter; \\ changes it."
 			      : tui->report   ? "There are no rows."
-			      : tui->top      ? "Nothing so far."
+			      : tui->top      ? kp_live_empty(tui)
 					      : "Reading ...");
 }
 
