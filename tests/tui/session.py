@@ -12,10 +12,11 @@ import select
 import signal
 import struct
 import sys
+import tempfile
 import termios
 import time
 
-KPROF, TRACE = sys.argv[1:3]
+KPROF, TRACE = map(os.path.abspath, sys.argv[1:3])
 PATIENCE_S = 60  # for a loaded machine; nothing here waits for time to pass
 LEAVE = b"\x1b[?1049l"
 SHOW_CURSOR = b"\x1b[?25h"
@@ -206,6 +207,36 @@ def session_takes_the_mouse():
     assert session.wait() == 0
     assert b"\x1b[?1000h" not in session.output
     session.close()
+
+
+def session_writes_files():
+    """The view as text, by the name that is offered; the report in full; no file is replaced."""
+    before = os.getcwd()
+    report = os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                          "../recorded/llm_decode_graph.ab.yaml")
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        session = Session("--ab", report)
+        session.expect(b"of span")  # all is read
+        session.send("8")
+        session.expect(b"linear-skinny")
+        session.send("P")
+        session.expect(b"Write to: kprof-a-b.txt")
+        session.send("\r")
+        session.expect(b"Written to kprof-a-b.txt.")
+        session.send("P\r")
+        session.expect(b"kprof-a-b.txt: File exists")
+        session.send("P\x15whole.yaml\r")
+        session.expect(b"Written to whole.yaml.")
+        session.send("Q")
+        assert session.wait() == 0
+        session.close()
+        with open("kprof-a-b.txt", encoding="utf-8") as file:
+            text = file.read()
+        assert "llm-decode-silu" in text and "EnterOpen" not in text, text
+        with open("whole.yaml", encoding="utf-8") as file:
+            assert file.readline().startswith("schema: "), "the report is not whole.yaml's"
+        os.chdir(before)
 
 
 def session_needs_a_terminal():
