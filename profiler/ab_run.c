@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "profiler/ab_counts.h"
+#include "profiler/ab_results.h"
 #include "profiler/library.h"
 #include "profiler/rules.h"
 #include "profiler/say.h"
@@ -176,6 +177,23 @@ bool kp_ab_run_export(const struct kp_ab_run *run)
 		return true;
 	kp_fail("out of memory");
 	return false;
+}
+
+void kp_ab_run_tell_wrong(const struct kp_ab_run *run)
+{
+	uint32_t count = (uint32_t)kp_ab_rules_count(run->rules);
+	struct kp_ab_results *results = NULL;
+	uint64_t processes;
+
+	if (!kp_ab_counts_collect(run->plan, count, run->raw, &processes) ||
+	    kp_ab_results_read(run->raw, &results) != KP_OK)
+		return;
+	for (uint32_t i = 0; i < count; i++)
+		if (results->rules[i].wrong)
+			kp_say("a result of the rule %s was wrong: it was taken back, and the "
+			       "program went on with its own kernels",
+			       kp_ab_rules_words(run->rules, i).name);
+	kp_ab_results_destroy(results);
 }
 
 void kp_ab_run_end(struct kp_ab_run *run)

@@ -24,6 +24,8 @@ bool kp_ab_run_read(struct kp_ab_run *run, const struct kp_settings *settings);
 bool kp_ab_run_prepare(struct kp_ab_run *run);
 /* Programs that are started from here on have the rules. False: said. */
 bool kp_ab_run_export(const struct kp_ab_run *run);
+/* After the programs have ended: says which rules were taken back, a line each. */
+void kp_ab_run_tell_wrong(const struct kp_ab_run *run);
 /* Removes all of it. */
 void kp_ab_run_end(struct kp_ab_run *run);
 

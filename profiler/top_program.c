@@ -221,6 +221,8 @@ int kp_top_program_finish(struct kp_top_program *program)
 		kp_launch_end(&program->launch);
 		if (!program->error && !program->launch.launched.exec_error)
 			settle(program);
+		if (program->with_rules)
+			kp_ab_run_tell_wrong(&program->ab);
 	}
 	status = status_of(program);
 	kp_recording_close(&program->recording, program->recorded);

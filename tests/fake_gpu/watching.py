@@ -275,13 +275,13 @@ def play_left_early(scenario, place):
 SWITCHES = "Wait,5,Wait,P,x,Wait,Wait,P,x,Wait,Wait,P,Enter,P"
 
 
-def rules_of(scenario, place):
+def rules_of(scenario, place, entry="twice"):
     """The options of kprof top, its environment, and the program, for the rule «double»."""
     environment = place.environment(scenario, traced=True)
     environment["KPROF_CANDIDATES_LIB"] = os.path.join(place.fakes, "libfake_candidates.so")
     path = os.path.join(place.directory, "rules.yaml")
     with open(path, "w", encoding="utf-8") as file:
-        file.write(rules_for(place, "twice"))
+        file.write(rules_for(place, entry))
     command = place.write_script("program", "#!/bin/sh\necho $$ >'{directory}/pid'\n"
                                  f"exec {' '.join(place.command(scenario))}\n")
     return ["-o", place.trace, "--rules", path], environment, command
@@ -329,6 +329,18 @@ def play_rules(scenario, place):
     require("Before it was last switched, and since" in parts[3], parts[3])
     left = set(os.listdir(place.directory))
     require_equal("left behind", left & {"ledger", "rules.yaml", "program", "pid"}, left)
+
+
+def play_rules_wrong(scenario, place):
+    """A wrong result is told when the screen is left, whatever was on it."""
+    options, environment, _ = rules_of(scenario, place, "zeros")
+    bare = place.run(place.command(scenario), place.environment(scenario, traced=False))
+    result = place.run([place.kprof, "top", *options, "--keys", "5", *END, "--",
+                        *place.command(scenario)], environment)
+    require_equal("status", result.status, 0)
+    require("a result of the rule double was wrong" in result.err, result.err)
+    screen = result.out.decode()
+    require(screen.endswith(bare.out.decode()), f"{screen} does not end in {bare.out}")
 
 
 def play_rules_process(scenario, place):
@@ -405,6 +417,7 @@ SCENARIOS = [
              args=["--kernels", "4000", *SLOWLY, "--exit-code", "5", "--print"]),
     Scenario("top_rules", program="prog_ab", play=play_rules, faults="wall",
              args=["paced", "1000000"]),
+    Scenario("top_rules_wrong", program="prog_ab", play=play_rules_wrong, args=["double", "300"]),
     Scenario("top_rules_process", program="prog_ab", play=play_rules_process, faults="wall",
              args=["paced", "1000000"]),
     Scenario("top_rules_terminal", program="prog_ab", play=play_rules_terminal, faults="wall",
