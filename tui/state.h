@@ -103,7 +103,8 @@ struct kp_tui {
 	size_t finding, ab_rule;    /* of the pages of evidence and of a rule */
 	size_t kernel;              /* in the report, of the kernel page; the key of kprof top's */
 
-	bool stale; /* rows must be made again */
+	bool all_taken; /* the loader had ended before what it has was taken */
+	bool stale;     /* rows must be made again */
 	bool redraw_all, closed;
 	FILE *printed; /* where P writes in a script; NULL: it asks */
 };

@@ -105,6 +105,13 @@ class Session:
                 return int(self.read_news())
             assert time.monotonic() < end, "it neither stops nor ends"
 
+    def wait_for(self, path):
+        """Waits until there is something in a file."""
+        end = time.monotonic() + PATIENCE_S
+        while not (os.path.exists(path) and os.path.getsize(path)):
+            self.read()
+            assert time.monotonic() < end, f"nothing in {path}"
+
     def check_restored(self, what):
         after = termios.tcgetattr(self.slave)
         assert after[:4] == self.before[:4], f"{what}: the terminal's modes are not restored"
@@ -220,14 +227,19 @@ def session_writes_files():
         session.expect(b"of span")  # all is read
         session.send("8")
         session.expect(b"linear-skinny")
+        # One key a screen: of two at once only what is new since the screen before is drawn.
         session.send("P")
         session.expect(b"Write to: kprof-a-b.txt")
         session.send("\r")
         session.expect(b"Written to kprof-a-b.txt.")
-        session.send("P\r")
+        session.send("P")
+        session.expect(b"Write to: kprof-a-b.txt")
+        session.send("\r")
         session.expect(b"kprof-a-b.txt: File exists")
-        session.send("P\x15whole.yaml\r")
-        session.expect(b"Written to whole.yaml.")
+        session.send("P")
+        session.expect(b"Write to: kprof-a-b.txt")
+        session.send("\x15whole.yaml\r")
+        session.wait_for("whole.yaml")
         session.send("Q")
         assert session.wait() == 0
         session.close()
