@@ -68,12 +68,16 @@ static struct kp_human change_of(double change_pct)
 
 static struct kp_human time_of(double ns)
 {
-	return isnan(ns) ? (struct kp_human){"-"} : kp_human_duration(ns, 3);
+	const struct kp_human none = {"-"};
+
+	return isnan(ns) ? none : kp_human_duration(ns, 3);
 }
 
 static struct kp_human rate_of(const struct kp_top_stretch *stretch, double per_s)
 {
-	return stretch->seconds > 0 ? kp_live_rate(per_s) : (struct kp_human){"-"};
+	const struct kp_human none = {"-"};
+
+	return stretch->seconds > 0 ? kp_live_rate(per_s) : none;
 }
 
 #define NUMBER(name, value)                                                                        \
