@@ -182,6 +182,7 @@ static struct kp_fusion_row chain(uint64_t kernel_ns)
 				      .kernel_ns = kernel_ns,
 				      .alone_pct = 100,
 				      .kernel_gain = {20000, 60000},
+				      .gap_gain = {5000, 10000},
 				      .gain = {25000, 70000}};
 }
 
@@ -218,6 +219,123 @@ static void test_findings_unfused_chain(void **state)
 	other = chain(80000);
 	other.absorbed = true; /* a product's matter */
 	assert_false(raises_chain(other));
+}
+
+/* A chain within attention that is written out wins nothing that attention does not win. */
+static void test_findings_chain_of_math_attention(void **state)
+{
+	struct kp_fusion_row row = chain(80000);
+	const struct kp_finding *finding;
+
+	(void)state;
+	made_end(&made);
+	made_begin(&made);
+	made_kernel(&made, "attention", "scale", 20, 3000)->variant = "math";
+	made_kernel(&made, "norm", "rms", 20, 1000);
+	made_kernel(&made, "embedding", "rest", 1, 920000);
+	made.report.fusion.rows = &row;
+	made.report.fusion.count = 1;
+	made_find(&made, 95);
+	assert_non_null(told(&made, KP_FINDING_MATH_ATTENTION));
+	finding = told(&made, KP_FINDING_UNFUSED_CHAIN);
+	assert_non_null(finding);
+	assert_true(near_to(finding->win.kernel_bound_ns, 15000)); /* a quarter: the norm */
+	assert_true(near_to(finding->win.span_bound_ns, 17500));
+	made_end(&made);
+}
+
+/* Copies within a chain are promised by it. */
+static void test_findings_copies_of_a_chain(void **state)
+{
+	struct kp_fusion_row row = chain(80000);
+	const struct kp_finding *finding;
+
+	(void)state;
+	made_end(&made);
+	made_begin(&made);
+	made_kernel(&made, "copy", "cast", 30, 3000);
+	made_kernel(&made, "norm", "rms", 20, 1000);
+	made_kernel(&made, "embedding", "rest", 1, 890000);
+	made.report.fusion.rows = &row;
+	made.report.fusion.count = 1;
+	made_find(&made, 95);
+	finding = told(&made, KP_FINDING_COPIES_AND_CASTS);
+	assert_non_null(finding);
+	assert_true(near_to(finding->kernel_ns, 90000));
+	/* The chain promises three quarters of its 60 µs. */
+	assert_true(near_to(finding->win.kernel_bound_ns, 45000));
+	made_end(&made);
+}
+
+/* Tiny kernels in a chain that has this much of their 4 ms; its gaps are long. */
+static void put_tiny_chain(uint64_t chained_ns)
+{
+	static struct kp_fusion_member member[2];
+	static struct kp_fusion_row row;
+
+	member[0] = (struct kp_fusion_member){.kernel = 0, .total_ns = chained_ns / 2};
+	member[1] = (struct kp_fusion_member){.kernel = 1, .total_ns = chained_ns / 2};
+	made_begin(&made);
+	made_kernel(&made, "rope", "tiny", 1000, 2000);
+	made_kernel(&made, "norm", "small", 1000, 2000);
+	made_kernel(&made, "embedding", "rest", 10, 500000);
+	row = (struct kp_fusion_row){.name = "RMSNorm",
+				     .known = true,
+				     .confidence = KP_FUSION_HIGH,
+				     .members = member,
+				     .member_count = 2,
+				     .runs = 500,
+				     .kernel_ns = chained_ns,
+				     .gap_ns = 5000000,
+				     .alone_pct = 100,
+				     .kernel_gain = {0, (double)chained_ns / 2},
+				     .gap_gain = {500000, 5000000},
+				     .gain = {500000, 5000000 + (double)chained_ns / 2}};
+	made.report.fusion.rows = &row;
+	made.report.fusion.count = 1;
+	made_find(&made, 95);
+}
+
+/* Chains speak for tiny kernels if they have half of them, however long the gaps in them are. */
+static void test_findings_tiny_kernels_beside_chains(void **state)
+{
+	const struct kp_finding *finding;
+
+	(void)state;
+	put_tiny_chain(1900000);
+	assert_non_null(told(&made, KP_FINDING_UNFUSED_CHAIN));
+	finding = told(&made, KP_FINDING_TINY_KERNELS);
+	assert_non_null(finding);
+	/* Without the half of the chain's time that the chain promises. */
+	assert_true(near_to(finding->win.kernel_bound_ns, 4000000 - 950000));
+	made_end(&made);
+	put_tiny_chain(2100000);
+	assert_non_null(told(&made, KP_FINDING_UNFUSED_CHAIN));
+	assert_non_null(held(&made, KP_FINDING_TINY_KERNELS));
+	made_end(&made);
+}
+
+/* Waits for launches are not the chain's, too: of those 100 µs it wins what the GPU needs itself.
+ */
+static void test_findings_chain_beside_launches(void **state)
+{
+	struct kp_fusion_row row = chain(80000);
+	const struct kp_finding *finding;
+
+	(void)state;
+	row.gap_gain = (struct kp_range_ns){5000, 100000};
+	row.gain = (struct kp_range_ns){25000, 160000};
+	made.report.fusion.rows = &row;
+	made.report.fusion.count = 1;
+	made.report.timeline = &made.timeline;
+	made.timeline.idle = made.idle;
+	made.idle[0].parts[KP_GAP_LAUNCH].total_ns = 3000000;
+	made_find(&made, 20);
+	assert_non_null(told(&made, KP_FINDING_LAUNCH_BOUND));
+	finding = told(&made, KP_FINDING_UNFUSED_CHAIN);
+	assert_non_null(finding);
+	assert_true(near_to(finding->win.span_bound_ns, 65000));
+	made_end(&made);
 }
 
 static void test_findings_copies_and_casts(void **state)
@@ -303,6 +421,15 @@ static void test_findings_low_occupancy(void **state)
 	assert_false(raises(KP_FINDING_LOW_OCCUPANCY));
 	put_grid(65, 4000);
 	assert_false(raises(KP_FINDING_LOW_OCCUPANCY));
+	made_begin(&made); /* a library's attention is made so; one's own is looked at */
+	put("attention", "cudnn_sdpa_flash_fprop", 20)->grid[0] = 64;
+	made.kernels[0].library = "cuDNN";
+	put_rest(80);
+	assert_false(raises(KP_FINDING_LOW_OCCUPANCY));
+	made_begin(&made);
+	put("attention", "our_attention", 20)->grid[0] = 64;
+	put_rest(80);
+	assert_true(raises(KP_FINDING_LOW_OCCUPANCY));
 	made_begin(&made); /* products do with few warps */
 	put("gemm", "nvjet_sm90_tst_128x256_64x4", 20)->grid[0] = 132;
 	put_rest(80);
@@ -495,7 +622,11 @@ int main(void)
 		cmocka_unit_test(test_findings_skinny_gemm),
 		cmocka_unit_test(test_findings_skinny_gemm_measured),
 		cmocka_unit_test(test_findings_unfused_chain),
+		cmocka_unit_test(test_findings_chain_of_math_attention),
+		cmocka_unit_test(test_findings_copies_of_a_chain),
+		cmocka_unit_test(test_findings_chain_beside_launches),
 		cmocka_unit_test(test_findings_copies_and_casts),
+		cmocka_unit_test(test_findings_tiny_kernels_beside_chains),
 		cmocka_unit_test(test_findings_tiny_kernels),
 		cmocka_unit_test(test_findings_tail_wave),
 		cmocka_unit_test(test_findings_low_occupancy),
