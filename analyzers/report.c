@@ -13,6 +13,7 @@
 #include "analyzers/report_ranges.h"
 #include "analyzers/report_shapes.h"
 #include "analyzers/report_timeline.h"
+#include "analyzers/report_trials.h"
 
 int kp_build_order(uint64_t a, uint64_t b)
 {
@@ -76,6 +77,8 @@ static enum kp_status builder_init(struct kp_builder *builder,
 	if (status == KP_OK)
 		status = kp_build_labels(builder);
 	if (status == KP_OK)
+		status = kp_build_trials_begin(builder);
+	if (status == KP_OK)
 		status = kp_build_windows_begin(builder);
 	if (status == KP_OK)
 		status = kp_build_calls_begin(builder);
@@ -112,6 +115,7 @@ static void builder_fini(struct kp_builder *builder)
 	kp_build_calls_end(builder);
 	kp_build_host_end(builder);
 	kp_build_clocks_fini(builder);
+	kp_build_trials_end(builder);
 	kp_build_sequences_end(builder);
 	kp_build_labels_fini(builder);
 	kp_build_tally_end(builder);

@@ -30,6 +30,7 @@ struct kp_build_process {
 	struct kp_build_slot *slots; /* one a configuration; NULL: no launch yet */
 	uint32_t *names;             /* of each configuration: number of a kp_build_name */
 	uint32_t *sequences; /* of each: the variant that sequences say, 0: none; NULL: of none */
+	struct kp_build_trials *trials; /* report_trials.c; NULL: there are none */
 	uint64_t kernels, kernel_ns;
 	uint32_t boot; /* processes of one start of one host share a number */
 };

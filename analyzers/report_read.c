@@ -3,6 +3,7 @@
 #include "analyzers/report_clocks.h"
 #include "analyzers/report_counters.h"
 #include "analyzers/report_passes.h"
+#include "analyzers/report_trials.h"
 #include "analyzers/slice.h"
 
 static void widen_span(struct kp_gpu_row *gpu, uint64_t start_ns, uint64_t end_ns)
@@ -85,6 +86,7 @@ static enum kp_status read_launches(struct kp_builder *builder, const struct kp_
 		if (status == KP_OK)
 			status = kp_build_uses_settle(builder, slice.watermark_ns);
 	}
+	kp_build_trials_see(builder, event);
 	builder->processes[event->process->index].kernels += event->count;
 	return status;
 }

@@ -301,8 +301,10 @@ static void test_shapes_of_parameters(void **state)
 	assert_string_equal(kp_stability_dim_name(&out, KP_SHAPE_SIZE_1), "rows");
 	assert_string_equal(kp_stability_dim_name(&out, KP_SHAPE_SIZE_3), "size 3");
 	assert_string_equal(kp_stability_dim_name(&out, KP_SHAPE_M), "m");
-	assert_string_equal(out.reason,
-			    "4 of 4 shapes, of 2 kernels, hold 90 % of the time; rows varies");
+	assert_string_equal(
+		out.reason,
+		"4 of 4 shapes, of 2 kernels, hold 90 % of the time, and no kernel needs "
+		"more than 3; rows varies");
 }
 
 /* A length that grows with each step is one version, by whatever name. */
@@ -340,6 +342,55 @@ static void test_shapes_of_calls_vary(void **state)
 	out = summarise();
 	assert_int_equal(out.grows, 1U << KP_SHAPE_N);
 	assert_int_equal(out.verdict, KP_SHAPES_SINGLE);
+}
+
+/* The steps of one operation that is written out: ten kernels, each always in one shape. */
+static void test_shapes_of_steps_are_stable(void **state)
+{
+	static const uint32_t none[10];
+	struct kp_stability out;
+
+	(void)state;
+	for (uint32_t i = 0; i < 10; i++)
+		put(1 + i, 50, 100)->row = i;
+	out = summarise_spread(none, NAN);
+	assert_int_equal(out.versions, 9);
+	assert_int_equal(out.versions_each, 1);
+	assert_int_equal(out.verdict, KP_SHAPES_SINGLE);
+	assert_string_equal(out.reason,
+			    "9 kernels, each in one shape for 90 % of its time or more");
+	/* One of them in nine shapes has too many, however many others have one. */
+	for (uint32_t i = 0; i < 8; i++)
+		put(20 + i, 50, 100)->row = 0;
+	out = summarise_spread(none, NAN);
+	assert_int_equal(out.versions_each, 9);
+	assert_int_equal(out.verdict, KP_SHAPES_NOT_WORTH);
+}
+
+/* What a compiler tries is no shape of the program. */
+static void test_shapes_without_trials(void **state)
+{
+	struct kp_stability out;
+
+	(void)state;
+	put(7, 100, 5000)->trials = 2;
+	uses[0].trial_ns = 100;
+	for (uint32_t i = 0; i < 20; i++) {
+		put(100 + 3 * i, 0, 0)->trials = 3;
+		uses[count - 1].trial_ns = 245;
+	}
+	out = summarise();
+	assert_int_equal(out.count, 1);
+	assert_int_equal(out.verdict, KP_SHAPES_SINGLE);
+	assert_int_equal(out.trials, 62);
+	assert_int_equal(out.varies, 0);
+	assert_string_equal(out.reason, "one grid and block in all 100 launches; 62 more launches "
+					"were autotuning's (50.0 % of all its time)");
+	uses[0].launches = 0;
+	uses[0].total_ns = 0;
+	out = summarise();
+	assert_int_equal(out.verdict, KP_SHAPES_UNKNOWN);
+	assert_string_equal(out.reason, "autotuning tried it, and nothing else ran it");
 }
 
 /* ---- random uses ---- */
@@ -431,6 +482,68 @@ static void check_list(const struct kp_stability *out, double total)
 		assert_int_equal(listed, launches);
 }
 
+static bool same_kernel(const struct kp_shape_use *a, const struct kp_shape_use *b)
+{
+	return !a->call == !b->call && (a->call || a->row == b->row);
+}
+
+/* Shapes that hold enough of the time of the kernel of a use; *ns: that time. */
+static size_t slow_versions(const struct kp_shape_use *of, double *ns)
+{
+	double times[MOST] = {0}, held = 0;
+	size_t shapes = 0, versions = 0;
+
+	*ns = 0;
+	for (size_t i = 0; i < count; i++) {
+		bool first = true;
+
+		for (size_t k = 0; k < i; k++)
+			first &= !same_shape(&uses[i], &uses[k]);
+		if (!same_kernel(of, &uses[i]))
+			continue;
+		*ns += (double)uses[i].total_ns;
+		for (size_t k = i; first && k < count; k++)
+			times[shapes] +=
+				same_shape(&uses[i], &uses[k]) ? (double)uses[k].total_ns : 0;
+		shapes += first;
+	}
+	qsort(times, shapes, sizeof *times, descending);
+	while (versions < shapes && held * 100 < KP_SHAPES_HELD_PCT * *ns)
+		held += times[versions++];
+	return versions;
+}
+
+/* The most of the kernels with most time that hold enough of all. */
+static size_t slow_versions_each(double total)
+{
+	struct {
+		double ns;
+		size_t versions;
+	} kernels[ROWS + 1], swapped;
+	size_t kernel_count = 0, most = 0;
+	double held = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		bool first = true;
+
+		for (size_t k = 0; k < i; k++)
+			first &= !same_kernel(&uses[i], &uses[k]);
+		if (!first)
+			continue;
+		kernels[kernel_count].versions = slow_versions(&uses[i], &kernels[kernel_count].ns);
+		for (size_t k = kernel_count++; k > 0 && kernels[k].ns > kernels[k - 1].ns; k--) {
+			swapped = kernels[k];
+			kernels[k] = kernels[k - 1];
+			kernels[k - 1] = swapped;
+		}
+	}
+	for (size_t i = 0; i < kernel_count && held * 100 < KP_SHAPES_HELD_PCT * total; i++) {
+		held += kernels[i].ns;
+		most = kernels[i].versions > most ? kernels[i].versions : most;
+	}
+	return most;
+}
+
 static void test_shapes_against_a_slow_reference(void **state)
 {
 	static const uint32_t none[ROWS];
@@ -454,6 +567,7 @@ static void test_shapes_against_a_slow_reference(void **state)
 		while (versions < shapes && held * 100 < KP_SHAPES_HELD_PCT * total)
 			held += times[versions++];
 		assert_int_equal(out.versions, versions);
+		assert_int_equal(out.versions_each, slow_versions_each(total));
 		assert_int_equal(out.grows, 0);
 		if (total > 0) {
 			assert_true(fabs(out.top_pct - 100 * times[0] / total) < 1e-9);
@@ -511,6 +625,8 @@ int main(void)
 		TEST(test_shapes_of_parameters),
 		TEST(test_shapes_of_parameters_grow),
 		TEST(test_shapes_of_calls_vary),
+		TEST(test_shapes_of_steps_are_stable),
+		TEST(test_shapes_without_trials),
 		TEST(test_shapes_against_a_slow_reference),
 		TEST(test_shapes_of_many_grids),
 	};
