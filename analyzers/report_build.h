@@ -30,6 +30,8 @@ struct kp_build_process {
 	struct kp_build_slot *slots; /* one a configuration; NULL: no launch yet */
 	uint32_t *names;             /* of each configuration: number of a kp_build_name */
 	uint32_t *sequences; /* of each: the variant that sequences say, 0: none; NULL: of none */
+	const struct kp_process *copy; /* with configurations for what is written out; NULL: none */
+	uint32_t *written;             /* of each of these: the variant that it is, 0: its name's */
 	struct kp_build_trials *trials; /* report_trials.c; NULL: there are none */
 	uint64_t kernels, kernel_ns;
 	uint32_t boot; /* processes of one start of one host share a number */
@@ -64,8 +66,9 @@ struct kp_builder {
 	struct kp_intern name_texts;
 	struct kp_build_name *names;
 	size_t name_count, name_capacity;
-	struct kp_build_finder *finder; /* of sequences; NULL: there are none to find */
-	struct kp_intern row_keys;      /* (name, variant by sequence) */
+	struct kp_build_written *written; /* report_written.c; NULL: not yet */
+	struct kp_build_finder *finder;   /* of sequences; NULL: there are none to find */
+	struct kp_intern row_keys;        /* (name, variant by sequence) */
 	struct kp_build_row *rows;
 	size_t row_count, row_capacity;
 	size_t *kernel_of_row;    /* in the report's kernels[], once the ranking stands; scratch */
@@ -98,6 +101,9 @@ struct kp_builder {
 	size_t *traffic_operators;      /* in the rules, of each row */
 	uint32_t *traffic_classes;      /* scratch */
 };
+
+/* A process as the builder has it: it may have more configurations than the reader's. */
+const struct kp_process *kp_build_process_at(const struct kp_builder *builder, size_t index);
 
 /* report_totals.c: GPUs, processes, memory operations, counts, and the totals of all. */
 enum kp_status kp_build_totals(struct kp_builder *builder);

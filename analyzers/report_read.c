@@ -98,7 +98,7 @@ void kp_build_count_finish(struct kp_builder *builder)
 
 	for (size_t p = 0; p < processes; p++) {
 		struct kp_build_process *reading = &builder->processes[p];
-		size_t configs = kp_reader_process(builder->reader, p)->config_count;
+		size_t configs = kp_build_process_at(builder, p)->config_count;
 
 		for (size_t i = 0; reading->slots && i < configs; i++) {
 			const struct kp_build_slot *slot = &reading->slots[i];

@@ -142,7 +142,7 @@ static struct kp_shape_use take_called(const struct kp_builder *builder,
 				       const struct kp_build_called *called,
 				       struct kp_shape_use *launches)
 {
-	const struct kp_process *process = kp_reader_process(builder->reader, called->process);
+	const struct kp_process *process = kp_build_process_at(builder, called->process);
 	struct kp_shape_use use = *launches;
 
 	launches->launches = less(launches->launches, called->launches);
@@ -179,7 +179,7 @@ static enum kp_status number_text(const struct kp_process *process, uint64_t str
 static enum kp_status number_texts(const struct kp_builder *builder, struct kp_intern *texts,
 				   struct kp_shape_use *use)
 {
-	const struct kp_process *process = kp_reader_process(builder->reader, use->process);
+	const struct kp_process *process = kp_build_process_at(builder, use->process);
 	struct kp_text detail;
 	enum kp_status status =
 		number_text(process, use->call->detail, texts, &use->detail, &detail);
@@ -199,7 +199,7 @@ static enum kp_status put_uses(const struct kp_builder *builder, const size_t *o
 	enum kp_status status = KP_OK;
 
 	for (size_t p = 0; p < processes; p++) {
-		const struct kp_process *process = kp_reader_process(builder->reader, p);
+		const struct kp_process *process = kp_build_process_at(builder, p);
 		const struct kp_build_slot *slots = builder->processes[p].slots;
 
 		for (size_t i = 0; slots && i < process->config_count; i++)
@@ -230,7 +230,7 @@ static size_t *make_offsets(const struct kp_builder *builder, size_t *most)
 	for (size_t p = 0; offsets && p < processes; p++)
 		offsets[p + 1] =
 			offsets[p] + (builder->processes[p].slots
-					      ? kp_reader_process(builder->reader, p)->config_count
+					      ? kp_build_process_at(builder, p)->config_count
 					      : 0);
 	*most += offsets ? offsets[processes] : 0;
 	return offsets;
@@ -359,7 +359,7 @@ const struct kp_stability *kp_build_shapes_operator(struct kp_builder *builder,
 
 static struct kp_text detail_of(const struct kp_builder *builder, const struct kp_shape_use *use)
 {
-	const struct kp_process *process = kp_reader_process(builder->reader, use->process);
+	const struct kp_process *process = kp_build_process_at(builder, use->process);
 
 	if (!use->detail)
 		return (struct kp_text){"", 0};

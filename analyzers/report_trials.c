@@ -30,7 +30,7 @@ static bool is_autotuning(const struct kp_builder *builder, const struct kp_labe
 
 static enum kp_status begin_process(struct kp_builder *builder, size_t number)
 {
-	size_t count = kp_reader_process(builder->reader, number)->config_count;
+	size_t count = kp_build_process_at(builder, number)->config_count;
 	struct kp_build_process *reading = &builder->processes[number];
 	struct kp_build_trials *trials = NULL;
 

@@ -5,10 +5,12 @@
 
 NAME.truth says what the kernels of a recorded trace do: a line is operator, calls and mangled name,
 separated by tabs; «a|b» are both right; a kernel that does the work of several operators has a line
-for each. What a kernel does is meant, not what for: a `torch.cat` that makes a cache longer is a
-copy. Only attention that is written out is one operator: its products, mask and softmax. names.txt
-has names alone, of libraries that were not run; each counts the same. Whatever rules of one's own say,
-the ids of kernels stay.
+for each. What a kernel does is meant, not what for, but for operators that are written out: the
+products, mask and softmax of attention, the steps of a norm with the residual before it, of rotary
+embedding, of a gate or GELU, and the writing of keys and values behind rotary embedding, are that
+operator. Their numbers follow from the program: so many layers, so many passes. names.txt has names
+alone, of libraries that were not run; each counts the same. Whatever rules of one's own say, the
+ids of kernels stay.
 
 Prints a line for each, and fails where less is right than «at least» says.
 """
