@@ -41,14 +41,6 @@ enum kp_rung {
 #undef KP_RUNG_ROW
 };
 
-/* What a program's kernels come from. */
-enum kp_framework {
-	KP_FRAMEWORK_NONE, /* neither, as far as can be seen: a program in C, an engine */
-	KP_FRAMEWORK_PYTORCH,
-	KP_FRAMEWORK_XLA,
-	KP_FRAMEWORK_COUNT
-};
-
 enum kp_finding_id {
 #define KP_FINDING(NAME, key, rung, title, remedy, reason) KP_FINDING_##NAME,
 #include "analyzers/findings.def"
@@ -89,7 +81,7 @@ struct kp_finding {
 	size_t operator_index, variant_index, kernel_index, gpu_index;
 	const char *subject;  /* words for the same; never NULL, may be empty */
 	const char *sentence; /* what was found, one sentence without its full stop */
-	const char *remedy;   /* kp_finding_remedy */
+	const char *remedy;   /* what helps, see findings_remedies.h */
 	double kernel_ns, alone_ns, kernel_pct; /* of its rows; 0: it has none */
 	struct kp_win win;
 	struct kp_evidence evidence[KP_EVIDENCE_MOST];
@@ -141,10 +133,6 @@ const char *kp_held_key(enum kp_held_reason reason);
 extern const char *const kp_finding_keys[];
 /* Errors: KP_INVALID: there is no such key. */
 enum kp_status kp_finding_of_key(const char *key, enum kp_finding_id *out);
-
-/* findings_remedies.c: the framework of a report's program, and what helps there; never NULL. */
-enum kp_framework kp_framework_of(const struct kp_report *report);
-const char *kp_finding_remedy(enum kp_finding_id id, enum kp_framework framework);
 
 /* All findings of a report, in `arena`, which owns their texts. Errors: KP_NO_MEMORY. */
 enum kp_status kp_findings_find(const struct kp_report *report,

@@ -1,7 +1,5 @@
-/*
- * Which framework a program uses, as far as its kernels say, and what helps there; see findings.h.
- * Pure.
- */
+/* Which framework a program uses, as far as its kernels say, and what helps there; see
+ * findings_remedies.h. */
 #include <string.h>
 
 #include "analyzers/findings_search.h"

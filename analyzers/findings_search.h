@@ -5,7 +5,7 @@
 #ifndef KP_ANALYZERS_FINDINGS_SEARCH_H
 #define KP_ANALYZERS_FINDINGS_SEARCH_H
 
-#include "analyzers/findings.h"
+#include "analyzers/findings_remedies.h"
 #include "analyzers/report.h"
 
 /* Rows with less of kernel time, and waits with less of the span, are not worth a finding. */

@@ -30,8 +30,8 @@ struct kp_build_process {
 	struct kp_build_slot *slots; /* one a configuration; NULL: no launch yet */
 	uint32_t *names;             /* of each configuration: number of a kp_build_name */
 	uint32_t *sequences; /* of each: the variant that sequences say, 0: none; NULL: of none */
-	const struct kp_process *copy; /* with configurations for what is written out; NULL: none */
-	uint32_t *written;             /* of each of these: the variant that it is, 0: its name's */
+	const struct kp_process *copy; /* of report_written.c; NULL: none */
+	uint32_t *written;             /* with it: of each, the variant that it is, 0: its name's */
 	struct kp_build_trials *trials; /* report_trials.c; NULL: there are none */
 	uint64_t kernels, kernel_ns;
 	uint32_t boot; /* processes of one start of one host share a number */
@@ -102,9 +102,6 @@ struct kp_builder {
 	uint32_t *traffic_classes;      /* scratch */
 };
 
-/* A process as the builder has it: it may have more configurations than the reader's. */
-const struct kp_process *kp_build_process_at(const struct kp_builder *builder, size_t index);
-
 /* report_totals.c: GPUs, processes, memory operations, counts, and the totals of all. */
 enum kp_status kp_build_totals(struct kp_builder *builder);
 
@@ -141,7 +138,6 @@ enum kp_status kp_build_ranking(struct kp_builder *builder);
 /* report_findings.c: what GPUs spent on communication; findings, when all else stands. */
 void kp_build_communication(const struct kp_builder *builder, struct kp_gpu_row *rows);
 enum kp_status kp_build_findings(struct kp_builder *builder);
-
 /* report_advice.c: the closing advice, in the report's arena; NULL without memory. */
 const char *kp_build_advice(const struct kp_report *report);
 

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "analyzers/findings_remedies.h"
 #include "tests/unit/findings_report.h"
 
 static struct made made;

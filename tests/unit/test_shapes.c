@@ -344,55 +344,6 @@ static void test_shapes_of_calls_vary(void **state)
 	assert_int_equal(out.verdict, KP_SHAPES_SINGLE);
 }
 
-/* The steps of one operation that is written out: ten kernels, each always in one shape. */
-static void test_shapes_of_steps_are_stable(void **state)
-{
-	static const uint32_t none[10];
-	struct kp_stability out;
-
-	(void)state;
-	for (uint32_t i = 0; i < 10; i++)
-		put(1 + i, 50, 100)->row = i;
-	out = summarise_spread(none, NAN);
-	assert_int_equal(out.versions, 9);
-	assert_int_equal(out.versions_each, 1);
-	assert_int_equal(out.verdict, KP_SHAPES_SINGLE);
-	assert_string_equal(out.reason,
-			    "9 kernels, each in one shape for 90 % of its time or more");
-	/* One of them in nine shapes has too many, however many others have one. */
-	for (uint32_t i = 0; i < 8; i++)
-		put(20 + i, 50, 100)->row = 0;
-	out = summarise_spread(none, NAN);
-	assert_int_equal(out.versions_each, 9);
-	assert_int_equal(out.verdict, KP_SHAPES_NOT_WORTH);
-}
-
-/* What a compiler tries is no shape of the program. */
-static void test_shapes_without_trials(void **state)
-{
-	struct kp_stability out;
-
-	(void)state;
-	put(7, 100, 5000)->trials = 2;
-	uses[0].trial_ns = 100;
-	for (uint32_t i = 0; i < 20; i++) {
-		put(100 + 3 * i, 0, 0)->trials = 3;
-		uses[count - 1].trial_ns = 245;
-	}
-	out = summarise();
-	assert_int_equal(out.count, 1);
-	assert_int_equal(out.verdict, KP_SHAPES_SINGLE);
-	assert_int_equal(out.trials, 62);
-	assert_int_equal(out.varies, 0);
-	assert_string_equal(out.reason, "one grid and block in all 100 launches; 62 more launches "
-					"were autotuning's (50.0 % of all its time)");
-	uses[0].launches = 0;
-	uses[0].total_ns = 0;
-	out = summarise();
-	assert_int_equal(out.verdict, KP_SHAPES_UNKNOWN);
-	assert_string_equal(out.reason, "autotuning tried it, and nothing else ran it");
-}
-
 /* ---- random uses ---- */
 
 static bool same_shape(const struct kp_shape_use *a, const struct kp_shape_use *b)
@@ -625,8 +576,6 @@ int main(void)
 		TEST(test_shapes_of_parameters),
 		TEST(test_shapes_of_parameters_grow),
 		TEST(test_shapes_of_calls_vary),
-		TEST(test_shapes_of_steps_are_stable),
-		TEST(test_shapes_without_trials),
 		TEST(test_shapes_against_a_slow_reference),
 		TEST(test_shapes_of_many_grids),
 	};
