@@ -48,6 +48,7 @@ struct kp_operator_row {
 	const char *name; /* "attention", "gemm", … as in operators.yaml */
 	uint64_t calls;
 	struct kp_durations durations;
+	uint64_t written_out_ns; /* of these: of kernels that the order of launches gave to it */
 	struct kp_estimate estimate;
 	struct kp_shares shares;
 	uint64_t alone_ns;                   /* likewise: only kernels of this operator ran */

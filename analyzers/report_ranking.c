@@ -226,6 +226,19 @@ static enum kp_status put_kernels(struct kp_builder *builder, struct kp_build_dr
 	return KP_OK;
 }
 
+/* What of an operator's time is work of several kernels, which the order of launches says. */
+static void mark_written_out(const struct kp_report *report, struct kp_operator_row *operators)
+{
+	for (size_t i = 0; i < report->kernel_count; i++) {
+		const struct kp_kernel_row *kernel = &report->kernels[i];
+		struct kp_operator_row *row = &operators[kernel->operator_index];
+
+		if (kernel->label_source == KP_LABEL_SEQUENCE)
+			row->written_out_ns =
+				kp_add_saturating(row->written_out_ns, kernel->durations.total_ns);
+	}
+}
+
 /* What the tables are made of, while they are. */
 struct workshop {
 	struct kp_build_draft *drafts;
@@ -281,6 +294,8 @@ enum kp_status kp_build_ranking(struct kp_builder *builder)
 		status = put_variants(builder, shop.variants, count, shop.variant_place, rows);
 	if (status == KP_OK)
 		status = put_kernels(builder, shop.drafts, shop.place, shop.variant_place);
+	if (status == KP_OK)
+		mark_written_out(builder->report, rows);
 	close_workshop(&shop);
 	return status;
 }

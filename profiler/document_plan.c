@@ -89,8 +89,7 @@ static void emit_sentences(struct kp_emit *emit, const char *key, const char *co
 }
 
 /* The kernel that takes most of the operator's time, and how it is launched. */
-static void emit_kernel(struct kp_emit *emit, const struct kp_report *report,
-			const struct kp_plan_card *card)
+static void emit_kernel(struct kp_emit *emit, const struct kp_plan_card *card)
 {
 	const struct kp_kernel_row *kernel = card->kernel;
 
@@ -99,7 +98,7 @@ static void emit_kernel(struct kp_emit *emit, const struct kp_report *report,
 		return;
 	}
 	kp_emit_map_begin(emit, "kernel");
-	kp_emit_string(emit, "id", kp_id_of_kernel(report, kernel).text);
+	kp_emit_string(emit, "id", kp_id_of_kernel(kernel).text);
 	kp_emit_string(emit, "name", kernel->shortened);
 	kp_emit_number(emit, "share_of_operator_pct", card->kernel_pct, 4);
 	kp_fields_emit_triple(emit, "grid_blocks", kernel->grid);
@@ -137,7 +136,7 @@ static void emit_card(struct kp_emit *emit, const struct kp_plan_view *view,
 	kp_emit_map_begin(emit, NULL);
 	kp_emit_string(emit, "operator", card->row ? card->name : NULL);
 	kp_emit_string(emit, "id", card->row ? kp_id_of_operator(card->row) : KP_PLAN_WHOLE);
-	emit_kernel(emit, view->report, card);
+	emit_kernel(emit, card);
 	emit_time(emit, view->report, card);
 	kp_emit_number(emit, "limit_speed_up", card->limit, 4);
 	kp_emit_number(emit, "speed_up_at_most", card->ceiling, 4);

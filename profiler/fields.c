@@ -43,6 +43,7 @@ static const struct kp_field operator_fields[] = {
 	ALONE(struct kp_operator_row),
 	{"calls", KP_FIELD_U64, offsetof(struct kp_operator_row, calls), 0, false},
 	TIMES(struct kp_operator_row),
+	{"written_out_ns", KP_FIELD_U64, offsetof(struct kp_operator_row, written_out_ns), 0, true},
 	{0},
 };
 
