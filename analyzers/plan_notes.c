@@ -55,8 +55,13 @@ static void say_share(struct kp_plan_sentences *sentences, const struct kp_repor
 {
 	const struct kp_shares *shares = &card->row->shares;
 
-	if (card->share_given)
+	if (card->share_source == KP_PLAN_SHARE_GIVEN)
 		say(sentences, "Its share is the one that was given; in the trace it is %.1f %%.",
+		    shares->alone_pct);
+	if (card->share_source == KP_PLAN_SHARE_LEFT)
+		say(sentences,
+		    "In the trace its share is %.1f %%; here it has its part of what the shares "
+		    "that were given leave.",
 		    shares->alone_pct);
 	if (shares->span_pct > shares->alone_pct + OVERLAP_PCT && report->options.busy_shares)
 		say(sentences,
@@ -83,7 +88,7 @@ static void say_limit(struct kp_plan_sentences *sentences, const struct kp_repor
 		say(sentences,
 		    "Its limit is not known%s: only the bounds hold, and a target is an input.",
 		    counted ? "" : " (record with --counters on)");
-		if (isfinite(card->ceiling))
+		if (card->limit_source && card->ceiling_by != KP_BOUND_LAUNCH)
 			say(sentences,
 			    "With %s, at %.0f of %.0f GB/s (%s), memory alone allows no more than "
 			    "%.2f times. Arithmetic may allow less: tensor pipes were not sampled "
@@ -94,6 +99,8 @@ static void say_limit(struct kp_plan_sentences *sentences, const struct kp_repor
 			    kp_traffic_source_name(traffic->source), card->ceiling);
 		return;
 	}
+	if (card->limited_by == KP_BOUND_LAUNCH)
+		return;
 	if (card->limited_by == KP_BOUND_MEMORY)
 		say(sentences,
 		    "At the limit memory moves %.0f GB/s (%s) instead of %.0f GB/s (%s), and %s.",
@@ -113,6 +120,24 @@ static void say_limit(struct kp_plan_sentences *sentences, const struct kp_repor
 			       "moves fewer bytes.");
 }
 
+/* Where launches set the ceiling. */
+static void say_launches(struct kp_plan_sentences *sentences, const struct kp_plan *plan,
+			 const struct kp_plan_card *card)
+{
+	if (card->ceiling_by != KP_BOUND_LAUNCH)
+		return;
+	say(sentences,
+	    "A launch takes %.0f ns at least%s. With %s that allows no more than %.2f times%s.",
+	    plan->launch_ns,
+	    plan->launch_ns < KP_PLAN_LAUNCH_NS ? ", as the shortest of the trace"
+						: ", as an empty kernel on an H200",
+	    card->fewer_launches > 1 ? "the fewer launches that were given" : "as many as now",
+	    card->ceiling,
+	    card->fewer_launches > 1 ? ""
+				     : "; a replacement with fewer may go beyond "
+				       "(--fewer-launches)");
+}
+
 enum kp_status kp_plan_note(const struct kp_plan_build *build, struct kp_plan_card *card)
 {
 	struct kp_plan_sentences sentences = {.arena = build->plan->arena};
@@ -120,6 +145,7 @@ enum kp_status kp_plan_note(const struct kp_plan_build *build, struct kp_plan_ca
 	if (card->row) {
 		say_share(&sentences, build->report, card);
 		say_limit(&sentences, build->report, card);
+		say_launches(&sentences, build->plan, card);
 	} else if (card->goal != KP_PLAN_NO_GOAL) {
 		say(&sentences, "All of the wall time gets faster, idle time included: more than "
 				"any kernel can do.");
