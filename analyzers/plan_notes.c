@@ -68,6 +68,17 @@ static void say_share(struct kp_plan_sentences *sentences, const struct kp_repor
 		    "It also runs beside other work: %.1f %% of wall time is its part of all, "
 		    "%.1f %% its alone; only the latter is counted.",
 		    shares->span_pct, shares->alone_pct);
+	if (shares->path_pct < shares->alone_pct - OVERLAP_PCT)
+		say(sentences,
+		    "Only for %.1f %% of wall time is it on the critical path, of %.1f %% in the "
+		    "trace: where the launch behind it comes too late, a faster kernel waits "
+		    "longer, and wins nothing.",
+		    shares->path_pct, shares->alone_pct);
+	else if (shares->path_pct > shares->alone_pct + OVERLAP_PCT)
+		say(sentences,
+		    "For %.1f %% of wall time it is on the critical path: so much can be won where "
+		    "nothing beside it takes its place.",
+		    shares->path_pct);
 	if (strcmp(card->name, KP_PLAN_COMMUNICATION) == 0)
 		say(sentences, "It includes waiting for other GPUs: balance and overlap come "
 			       "before a faster kernel.");

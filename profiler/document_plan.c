@@ -124,6 +124,7 @@ static void emit_time(struct kp_emit *emit, const struct kp_report *report,
 	kp_emit_number(emit, "time_now_ns_ci95",
 		       timed && report->windows.scaled ? row->estimate.total_ci95_ns : NAN, 0);
 	kp_emit_number(emit, "exclusive_ns", row ? (double)row->alone_ns : NAN, 0);
+	kp_emit_number(emit, "critical_path_ns", row ? (double)row->path_ns : NAN, 0);
 	kp_emit_number(emit, "share_of_wall_time_pct", card->share_pct, 4);
 	kp_emit_string(emit, "share_source", sources[card->share_source]);
 }

@@ -201,6 +201,16 @@ class Sums(Plan):
                                    places=3)
         self.assertLess(sum(card["share_of_wall_time_pct"] for card in cards), 100)
 
+    def test_critical_path_says_how_sure_a_gain_is(self):
+        """An eager program whose launches come too late, and one without pauses."""
+        eager = os.path.join(TRACES, "llm_decode_eager.kprof")
+        card = self.plan_json("--target", "gemm=2x", eager)["cards"][0]
+        self.assertLess(card["critical_path_ns"], 0.5 * card["exclusive_ns"])
+        self.assertIn("a faster kernel waits longer", " ".join(card["notes"]))
+        card = self.plan_json("--target", "gemm=2x", DECODE)["cards"][0]
+        self.assertAlmostEqual(card["critical_path_ns"] / card["exclusive_ns"], 1, places=1)
+        self.assertNotIn("critical path", " ".join(card["notes"]))
+
     def test_numbers_may_have_exponents(self):
         plain = self.plan("--gpus", "10000", "--target", "gemm=2x", "--gpu-hour", "0.25", DECODE)
         self.assertEqual(plain, self.plan("--gpus", "1e4", "--target", "gemm=20e-1x", "--gpu-hour",
