@@ -12,12 +12,13 @@
  *   speed-up      of the operator: its time now ÷ then; of the whole: 1 ÷ (1 - share + share ÷ s)
  *   limit         the speed-up at which the operator reaches what memory or tensor pipes can do
  *                 while it moves the bytes that it moves now (struct kp_row_traffic.headroom), or
- *                 at which its launches last no longer than an empty kernel; unknown without
- *                 hardware counters
+ *                 at which its launches last no longer than an empty kernel, or the operations of
+ *                 its shapes take as long at the GPU's highest rate; unknown without hardware
+ *                 counters
  *   ceiling       the speed-up beyond which it would move those bytes faster than memory does,
- *                 errors allowed for, or its launches would be shorter than an empty kernel:
- *                 known more often than the limit, which arithmetic may bring nearer. No target
- *                 may lie beyond
+ *                 errors allowed for, its launches would be shorter than an empty kernel, or its
+ *                 operations more a second than the GPU has of any type: known more often than
+ *                 the limit, which arithmetic may bring nearer. No target may lie beyond
  *   goal          the user's target, else the limit; else there is none
  *   realistic     what can be planned with: a part of what a target gains, 1 + part × (target - 1);
  *                 of a limit, running at a part of its rate, part × limit, and 1 at least
@@ -93,12 +94,12 @@ struct kp_plan_card {
 	double kernel_pct;                  /* of the operator's time */
 	double share_pct;                   /* of wall time */
 	enum kp_plan_share share_source;
-	double limit;                        /* speed-up at it */
-	double ceiling;                      /* as above; NaN: no launch of it has times */
-	enum kp_traffic_source limit_source; /* of what memory and tensor pipes allow; ABSENT: that
-						is not known */
-	enum kp_bound limited_by,
-		ceiling_by; /* memory, compute or launch; UNKNOWN: none is known */
+	double limit;                         /* speed-up at it */
+	double ceiling;                       /* as above; NaN: no launch of it has times */
+	enum kp_traffic_source limit_source;  /* of what memory and tensor pipes allow; ABSENT: that
+						 is not known */
+	enum kp_bound limited_by, ceiling_by; /* memory, compute, launch; UNKNOWN: none known */
+	bool limit_modelled, ceiling_modelled; /* from launches or shapes; else from counters */
 	enum kp_plan_goal goal;
 	double fewer_bytes;    /* 1 unless given */
 	double fewer_launches; /* likewise */

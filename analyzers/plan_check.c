@@ -207,7 +207,9 @@ static enum kp_status refuse_beyond(struct kp_plan_build *build, const struct kp
 			      "replacement that moves fewer may go beyond (--fewer-bytes)";
 
 	if (card->ceiling_by == KP_BOUND_COMPUTE)
-		words = "tensor pipes would always work";
+		words = card->ceiling_modelled ? "the operations of its shapes run at the GPU's "
+						 "highest rate of any type"
+					       : "tensor pipes would always work";
 	else if (card->ceiling_by == KP_BOUND_LAUNCH)
 		words = fewer_launches
 				? "launches are as short as an empty kernel, with the fewer of "

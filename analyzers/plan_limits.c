@@ -1,6 +1,7 @@
 /*
- * How much faster an operator can get: by what counters say of memory and tensor pipes, and by its
- * launches, none of which is shorter than an empty kernel; see plan.h.
+ * How much faster an operator can get: by what counters say of memory and tensor pipes, by its
+ * launches, none of which is shorter than an empty kernel, and by the arithmetic of its shapes; see
+ * plan.h.
  */
 #include <math.h>
 #include <string.h>
@@ -59,21 +60,67 @@ static double by_launches(const struct kp_plan_build *build, const struct kp_pla
 	return (double)report->span_ns / (launches_ns * overlap);
 }
 
-void kp_plan_limit(const struct kp_plan_build *build, struct kp_plan_card *card)
+/* The most operations a second of any type and any GPU of the trace; endless: one is not known. */
+static double most_flops(const struct kp_report *report)
 {
-	card->limit = card->ceiling = NAN;
-	limit_by_counters(build->report, card);
+	double most_tflops = 0;
 
-	double most = by_launches(build, card) * card->fewer_launches;
+	for (size_t i = 0; i < report->gpu_count; i++) {
+		struct kp_ceilings ceilings;
+		double best_tflops = 0;
+
+		kp_ceilings_of_device(report->gpus[i].info, &ceilings);
+		for (int k = KP_CEILING_FP64; k < KP_CEILING_COUNT; k++)
+			if (ceilings.of[k].source == KP_CEILING_DATASHEET)
+				best_tflops = fmax(best_tflops, ceilings.of[k].high);
+		if (!(best_tflops > 0))
+			return INFINITY;
+		most_tflops = fmax(most_tflops, best_tflops);
+	}
+	return most_tflops * 1e12;
+}
+
+/* The speed-up at which the operations of its shapes, as far as they are known and listed, run at
+ * that rate. NaN: none is known. */
+static double by_arithmetic(const struct kp_plan_build *build, const struct kp_plan_card *card)
+{
+	const struct kp_operator_row *row = card->row;
+	double flops = 0;
+
+	if (!row || row->durations.timed != row->calls)
+		return NAN;
+	for (size_t i = 0; i < row->stability->shape_count; i++) {
+		const struct kp_shape *shape = &row->stability->shapes[i];
+
+		if (isfinite(shape->work.flops))
+			flops += shape->work.flops * (double)shape->use.calls;
+	}
+	double least_ns = 1e9 * flops / most_flops(build->report);
+	return least_ns > 0 ? (double)row->durations.total_ns / least_ns : NAN;
+}
+
+/* No further than that, where it is known. */
+static void cap(struct kp_plan_card *card, double most, enum kp_bound by)
+{
 	if (!isfinite(most))
 		return;
 	most = fmax(most, 1);
 	if (!(card->ceiling <= most)) {
 		card->ceiling = most;
-		card->ceiling_by = KP_BOUND_LAUNCH;
+		card->ceiling_by = by;
+		card->ceiling_modelled = true;
 	}
 	if (card->limit > most) {
 		card->limit = most;
-		card->limited_by = KP_BOUND_LAUNCH;
+		card->limited_by = by;
+		card->limit_modelled = true;
 	}
+}
+
+void kp_plan_limit(const struct kp_plan_build *build, struct kp_plan_card *card)
+{
+	card->limit = card->ceiling = NAN;
+	limit_by_counters(build->report, card);
+	cap(card, by_launches(build, card) * card->fewer_launches, KP_BOUND_LAUNCH);
+	cap(card, by_arithmetic(build, card), KP_BOUND_COMPUTE);
 }

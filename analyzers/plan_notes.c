@@ -71,8 +71,8 @@ static void say_share(struct kp_plan_sentences *sentences, const struct kp_repor
 	if (shares->path_pct < shares->alone_pct - OVERLAP_PCT)
 		say(sentences,
 		    "Only for %.1f %% of wall time is it on the critical path, of %.1f %% in the "
-		    "trace: where the launch behind it comes too late, a faster kernel waits "
-		    "longer, and wins nothing.",
+		    "trace: where the launch behind it comes too late (inferred), a faster kernel "
+		    "waits longer, and wins nothing.",
 		    shares->path_pct, shares->alone_pct);
 	else if (shares->path_pct > shares->alone_pct + OVERLAP_PCT)
 		say(sentences,
@@ -99,7 +99,7 @@ static void say_limit(struct kp_plan_sentences *sentences, const struct kp_repor
 		say(sentences,
 		    "Its limit is not known%s: only the bounds hold, and a target is an input.",
 		    counted ? "" : " (record with --counters on)");
-		if (card->limit_source && card->ceiling_by != KP_BOUND_LAUNCH)
+		if (card->limit_source && !card->ceiling_modelled)
 			say(sentences,
 			    "With %s, at %.0f of %.0f GB/s (%s), memory alone allows no more than "
 			    "%.2f times. Arithmetic may allow less: tensor pipes were not sampled "
@@ -110,7 +110,7 @@ static void say_limit(struct kp_plan_sentences *sentences, const struct kp_repor
 			    kp_traffic_source_name(traffic->source), card->ceiling);
 		return;
 	}
-	if (card->limited_by == KP_BOUND_LAUNCH)
+	if (card->limit_modelled)
 		return;
 	if (card->limited_by == KP_BOUND_MEMORY)
 		say(sentences,
@@ -131,12 +131,19 @@ static void say_limit(struct kp_plan_sentences *sentences, const struct kp_repor
 			       "moves fewer bytes.");
 }
 
-/* Where launches set the ceiling. */
-static void say_launches(struct kp_plan_sentences *sentences, const struct kp_plan *plan,
-			 const struct kp_plan_card *card)
+/* Where launches or shapes set the ceiling. */
+static void say_ceiling(struct kp_plan_sentences *sentences, const struct kp_plan *plan,
+			const struct kp_plan_card *card)
 {
-	if (card->ceiling_by != KP_BOUND_LAUNCH)
+	if (!card->ceiling_modelled)
 		return;
+	if (card->ceiling_by == KP_BOUND_COMPUTE) {
+		say(sentences,
+		    "The operations of its shapes take 1 ÷ %.2f of its time at the highest dense "
+		    "rate that this GPU has in any type: no more is possible.",
+		    card->ceiling);
+		return;
+	}
 	say(sentences,
 	    "A launch takes %.0f ns at least%s. With %s that allows no more than %.2f times%s.",
 	    plan->launch_ns,
@@ -156,7 +163,7 @@ enum kp_status kp_plan_note(const struct kp_plan_build *build, struct kp_plan_ca
 	if (card->row) {
 		say_share(&sentences, build->report, card);
 		say_limit(&sentences, build->report, card);
-		say_launches(&sentences, build->plan, card);
+		say_ceiling(&sentences, build->plan, card);
 	} else if (card->goal != KP_PLAN_NO_GOAL) {
 		say(&sentences, "All of the wall time gets faster, idle time included: more than "
 				"any kernel can do.");

@@ -41,7 +41,7 @@ static const struct kp_option plan_options[] = {
 	 .help = "A replacement launches N times fewer kernels (it fuses): what launches allow at "
 		 "most, none being shorter than an empty kernel, is that much further."},
 	{.name = "threshold", .letter = 't', .type = KP_OPTION_NUMBER, .offset = AT(threshold_pct),
-	 .argument = "PCT", .minimum = 0, .maximum = 100,
+	 .argument = "PCT", .minimum = 0, .maximum = 100, .suffix = '%',
 	 .help = "Cards for operators with more than PCT percent of kernel time, and for those "
 		 "that another option names; 30 by default."},
 	{.name = "operators", .type = KP_OPTION_FILE, .offset = AT(operators), .argument = "FILE",

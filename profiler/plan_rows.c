@@ -160,11 +160,11 @@ static void put_shape(const struct kp_plan_card *card, struct kp_plan_line *line
 
 const char *kp_plan_limit_source(const struct kp_plan_card *card)
 {
-	enum kp_bound by = isfinite(card->limit) ? card->limited_by : card->ceiling_by;
+	bool modelled = isfinite(card->limit) ? card->limit_modelled : card->ceiling_modelled;
 
 	if (!isfinite(card->ceiling))
 		return "unknown";
-	return by == KP_BOUND_LAUNCH ? "modelled" : kp_traffic_source_name(card->limit_source);
+	return modelled ? "modelled" : kp_traffic_source_name(card->limit_source);
 }
 
 static void put_limit(const struct kp_plan_card *card, struct kp_plan_line *line)

@@ -13,6 +13,7 @@ from harness import SOURCE, Case, environment
 TRACES = os.path.join(SOURCE, "samples", "traces")
 DECODE = os.path.join(TRACES, "llm_decode_graph.kprof")
 COUNTED = os.path.join(SOURCE, "tests", "recorded", "decode_graph_50us.kprof")
+ATTENTION = os.path.join(SOURCE, "tests", "recorded", "attention_parameters.kprof")
 YEAR_HOURS, YEAR_WEEKS = 8760, 365 / 7
 LAUNCH_NS = 626  # an empty kernel's, docs/results
 
@@ -186,6 +187,19 @@ class Sums(Plan):
         card = self.plan_json(*words, "--target", f"gemm={most * 1.99:.3f}x", DECODE)["cards"][0]
         self.assertAlmostEqual(card["speed_up_at_most"], 2 * most, places=3)
         self.refused(*words, "--target", f"gemm={most * 2.02:.3f}x", DECODE, says="the fewer of them")
+
+    def test_no_rate_is_higher_than_the_gpus(self):
+        """Attention of known sizes: their operations at 1979 TFLOP/s, which an H200 has in fp8."""
+        row = next(row for row in self.report_json(ATTENTION)["operators"]
+                   if row["name"] == "attention")
+        flops = sum(shape["flops_per_call"] * shape["launches"]
+                    for shape in row["stability"]["shapes"] if shape["flops_per_call"])
+        most = row["total_ns"] / (flops / 1978.9e12 * 1e9)
+        card = next(card for card in self.plan_json(ATTENTION)["cards"]
+                    if card["operator"] == "attention")
+        self.assertEqual((card["at_most_by"], card["limit_source"]), ("compute", "modelled"))
+        self.assertAlmostEqual(card["speed_up_at_most"], most, places=1)
+        self.refused("--target", f"attention={most * 1.1:.2f}", ATTENTION, says="of any type")
 
     def test_given_shares_leave_the_rest(self):
         """Operators without a card count too: all that is not given shrinks alike."""
