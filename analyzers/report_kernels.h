@@ -51,7 +51,7 @@ struct kp_operator_row {
 	struct kp_durations durations;
 	struct kp_estimate estimate;
 	struct kp_shares shares;
-	uint64_t alone_ns;                   /* likewise: only kernels of this operator ran */
+	uint64_t alone_ns; /* likewise: only kernels of this operator ran */
 	uint64_t path_ns;
 	size_t first_kernel, kernel_count;   /* its kernels are contiguous in kernels[] */
 	size_t first_variant, variant_count; /* its variants are contiguous in variants[] */

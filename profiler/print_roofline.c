@@ -9,6 +9,7 @@
 #define GRID_LINES 15
 #define BAR 24
 #define LIST_MAX 15
+#define NAME_AT (1 + 7 + 2 + 8 + 8 + BAR + 9) /* where names begin in the list */
 
 /* The place of a value between two edges, on a logarithmic axis of so many cells. */
 static int place(double value, double low, double high, int cells)
@@ -82,7 +83,7 @@ static void print_point(FILE *file, const struct kp_roof_point *point, size_t wi
 	for (int i = 0; i < BAR; i++)
 		fputc(i < full ? '#' : '.', file);
 	fprintf(file, " %-7s ", kp_bound_name(traffic->bound));
-	kp_text_fit(file, point->kernel->shortened, width > 72 ? width - 58 : 20);
+	kp_text_fit(file, point->kernel->shortened, width > NAME_AT + 12 ? width - NAME_AT : 12);
 	fputc('\n', file);
 }
 
