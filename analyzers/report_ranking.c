@@ -150,6 +150,8 @@ static enum kp_status put_operators(struct kp_builder *builder, const struct gro
 			return KP_NO_MEMORY;
 		rows[i].alone_ns = kp_build_timeline_operator(builder, group->index);
 		rows[i].shares.alone_pct = kp_build_alone_pct(builder, rows[i].alone_ns);
+		rows[i].path_ns = kp_build_path_operator(builder, group->index);
+		rows[i].shares.path_pct = kp_build_alone_pct(builder, rows[i].path_ns);
 		rows[i].first_kernel = first_kernel;
 		rows[i].kernel_count = group->kernel_count;
 		first_kernel += group->kernel_count;

@@ -152,6 +152,8 @@ static enum kp_status draft_row(struct kp_builder *builder, uint32_t number,
 		kp_build_shares(builder, row->durations.total_ns, kp_build_part(builder, number));
 	row->alone_ns = kp_build_timeline_row(builder, number);
 	row->shares.alone_pct = kp_build_alone_pct(builder, row->alone_ns);
+	row->path_ns = kp_build_path_row(builder, number);
+	row->shares.path_pct = kp_build_alone_pct(builder, row->path_ns);
 	row->above_threshold = row->shares.kernel_pct > builder->report->options.threshold_pct;
 	kp_build_traffic_row(builder, number, row->operator_index, &row->traffic);
 	return copy_label(builder, &from->label, row);

@@ -69,6 +69,7 @@ static void put_idle(const struct kp_builder *builder, size_t number, struct kp_
 	}
 	row->longest_count = gaps->longest_count;
 	row->faults = gpu->faults;
+	kp_line_path_put(gpu, row);
 }
 
 static void put_node_gap(const struct kp_line_gpu *gpu, struct kp_graph_gain *gain)

@@ -191,10 +191,11 @@ static struct kp_human bandwidth(const struct kp_table_row *row, int digits)
 	(void)digits;
 	if (!isfinite(gbps))
 		return out;
+	char letter = kp_traffic_source_letter(row->traffic->source);
 	if (row->traffic->source == KP_TRAFFIC_MEASURED)
-		snprintf(out.text, sizeof out.text, "%.0f", gbps);
+		snprintf(out.text, sizeof out.text, "%.0f %c", gbps, letter);
 	else
-		snprintf(out.text, sizeof out.text, "%.0f±%.0f", gbps, fmax(ci95, 1));
+		snprintf(out.text, sizeof out.text, "%.0f±%.0f %c", gbps, fmax(ci95, 1), letter);
 	return out;
 }
 

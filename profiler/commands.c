@@ -175,7 +175,7 @@ static const struct kp_option view_options[] = {
 		 "in the sequence of kernels; else each NVTX range called RANGE is one. CSV then "
 		 "holds the iterations."},
 	{.name = "threshold", .letter = 't', .type = KP_OPTION_NUMBER, .offset = AT(threshold_pct),
-	 .argument = "PCT", .minimum = 0, .maximum = 100,
+	 .argument = "PCT", .minimum = 0, .maximum = 100, .suffix = '%',
 	 .help = "Mark rows with more than PCT percent of kernel time, and look for candidates for "
 		 "specialised kernels among them; 30 by default."},
 	{.name = "findings", .type = KP_OPTION_FLAG, .offset = AT(findings),

@@ -33,6 +33,9 @@
 #define ALONE(row)                                                                                 \
 	{"exclusive_ns", KP_FIELD_U64, offsetof(row, alone_ns), 0, true},                          \
 	{"exclusive_share_of_span_pct", KP_FIELD_DOUBLE, offsetof(row, shares.alone_pct),          \
+	 PCT_DECIMALS, true},                                                                      \
+	{"critical_path_ns", KP_FIELD_U64, offsetof(row, path_ns), 0, true},                       \
+	{"critical_path_share_of_span_pct", KP_FIELD_DOUBLE, offsetof(row, shares.path_pct),       \
 	 PCT_DECIMALS, true}
 
 static const struct kp_field operator_fields[] = {

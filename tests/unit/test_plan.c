@@ -271,7 +271,12 @@ static void test_plan_refuses_wishes(void **state)
 		{{.name = "gemm", .engineer_weeks = NAN}, "engineer-weeks"},
 		{{.name = "attention", .target = 2}, "it has gemm, softmax"},
 		{{.name = "all", .target = 2, .share_pct = 50}, "100 %"},
-		{{.name = "softmax", .share_pct = 61}, "101.0 %"},
+		{{.name = "gemm", .target = 5e1 * 1.01}, "as short as an empty kernel"},
+		{{.name = "gemm", .target = 1.01e2, .fewer_launches = 1}, "--fewer-launches"},
+		{{.name = "gemm", .fewer_launches = 0.5}, "times fewer"},
+		{{.name = "gemm", .fewer_launches = NAN}, "times fewer"},
+		{{.name = "gemm", .fewer_launches = 2}, "1 launches"},
+		{{.name = "all", .target = 100}, "the whole: 100.00 times"},
 	};
 	struct ranked ranked = rank_overlap();
 
