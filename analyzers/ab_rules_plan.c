@@ -21,6 +21,7 @@ struct kp_ab_rule_words kp_ab_rules_words(const struct kp_ab_rules *rules, size_
 		.by = rule->replace == KP_AB_REPLACE_BUILTIN ? kp_ab_rules_builtins[rule->builtin]
 							     : rules->texts + rule->symbol,
 		.about = rules->abouts[i],
+		.builtin = rule->replace == KP_AB_REPLACE_BUILTIN,
 	};
 }
 
@@ -97,7 +98,8 @@ enum kp_status kp_ab_rules_plan(const struct kp_ab_rules *rules,
 				      .mode = settings->mode,
 				      .again = settings->again,
 				      .phase = settings->phase,
-				      .seed = settings->seed};
+				      .seed = settings->seed,
+				      .trials = settings->trials};
 	size_t bytes = lay_out(rules, candidates + results, &header);
 	char *plan = bytes <= KP_AB_PLAN_BYTES_MOST ? calloc(1, bytes) : NULL;
 

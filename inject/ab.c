@@ -131,6 +131,8 @@ void kp_ab_start(void)
 		kp_live_say(&kp_inject, "no A/B: %s", trouble);
 	} else {
 		kp_ab_counts_open(path);
+		if (kp_ab.plan.header->trials)
+			kp_ab_trials_open(path);
 		kp_ab_write_open(kp_ab.plan.texts + kp_ab.plan.header->results);
 		atomic_store(&kp_ab_on, true);
 	}
@@ -151,6 +153,7 @@ void kp_ab_forget(void)
 	kp_ab = (struct kp_ab_state){.rare = PTHREAD_MUTEX_INITIALIZER, .results = {.fd = -1}};
 	kp_ab_contexts_forget();
 	kp_ab_graphs_forget();
+	kp_ab_trials_forget();
 }
 
 void kp_ab_modules_changed(void)
@@ -177,6 +180,8 @@ void kp_ab_work(bool ends)
 	const struct timespec pause = {.tv_nsec = 1000000};
 	bool locked = false;
 
+	if (atomic_load(&kp_ab_on))
+		kp_ab_trials_work();
 	for (int tries = 0; atomic_load(&kp_ab_on) && !locked && tries < (ends ? 50 : 1); tries++) {
 		if (tries)
 			nanosleep(&pause, NULL);
@@ -311,6 +316,8 @@ static bool take_turn(void)
 	if (!own->context || !kp_ab_candidate_is_loaded(own->context, &own->job))
 		choice.reason = KP_AB_REASON_NOT_LOADED;
 	else if (variant)
+		choice.reason = kp_ab_trial_passed(variant, own->context, &own->job);
+	if (choice.reason == KP_AB_REASON_COUNT)
 		choice = kp_ab_turns_choose(variant, own->context, &own->job);
 	if (choice.turn == KP_AB_TURN_CANDIDATE)
 		return replace(&choice);

@@ -18,9 +18,9 @@
  *
  * Files: ab.c (start, stop, the way of a launch), ab_match.c (which rules a kernel may fit),
  * ab_job.c (what a rule makes of a launch), ab_context.c (code and memory of a context),
- * ab_candidate.c (launching), ab_shadow.c and ab_judge.c (comparison), ab_turns.c (whose turn it
- * is), ab_times.c, ab_counts.c and ab_write.c (results), ab_gemm.c (calls of cuBLAS),
- * ab_graph*.c (graphs).
+ * ab_candidate.c (launching), ab_trial.c (first exposure elsewhere), ab_shadow.c and ab_judge.c
+ *(comparison), ab_turns.c (whose turn it is), ab_times.c, ab_counts.c and ab_write.c (results),
+ *ab_gemm.c (calls of cuBLAS), ab_graph*.c (graphs).
  */
 #ifndef KP_INJECT_AB_H
 #define KP_INJECT_AB_H

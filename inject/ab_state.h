@@ -18,6 +18,7 @@
 struct kp_ab_variant {
 	_Atomic uint64_t shape;
 	_Atomic uint32_t tried, passed;
+	_Atomic bool tried_elsewhere; /* its trial has passed, or need not be */
 	_Atomic uint64_t launches;
 	_Atomic uint32_t samples;
 };
@@ -64,6 +65,18 @@ bool kp_ab_job_is_known(const struct kp_ab_job *job);
 
 /* The variant of a shape; NULL: there are too many. */
 struct kp_ab_variant *kp_ab_variant(uint64_t shape);
+
+/* ab_trial.c: where trials are asked for, by the path of the plan. */
+void kp_ab_trials_open(const char *plan);
+/*
+ * KP_AB_REASON_COUNT: a replacement may run in the program; else why not. What was not tried yet is
+ * copied, for a process that tries it.
+ */
+enum kp_ab_reason kp_ab_trial_passed(struct kp_ab_variant *variant, struct kp_ab_context *context,
+				     const struct kp_ab_job *job);
+/* Asks for what was copied. Worker only, without the mutex. */
+void kp_ab_trials_work(void);
+void kp_ab_trials_forget(void);
 
 /* ab_candidate.c: whether its code could be loaded. */
 bool kp_ab_candidate_is_loaded(const struct kp_ab_context *context, const struct kp_ab_job *job);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/trier.h"
 #include "trace/vector.h"
 
 /* ---- values ---- */
@@ -220,12 +221,32 @@ static bool add_process(struct kp_ab_results *results, const cJSON *map)
 	return good;
 }
 
+static bool add_trial(struct kp_ab_results *results, const cJSON *map)
+{
+	struct kp_ab_rule_result *rule = rule_of(results, map);
+	const cJSON *fault = cJSON_GetObjectItemCaseSensitive(map, "fault");
+	bool good = rule != NULL;
+	uint64_t error = whole(map, "error", &good);
+	enum kp_ab_trial_fault id =
+		cJSON_IsString(fault) ? kp_trial_fault_of(fault->valuestring) : KP_AB_TRIAL_NONE;
+
+	if (!good || id == KP_AB_TRIAL_FAULT_COUNT)
+		return false;
+	rule->trials += id == KP_AB_TRIAL_NONE;
+	if (rule->trial_fault == KP_AB_TRIAL_NONE) {
+		rule->trial_fault = id;
+		rule->trial_error = (int)error;
+	}
+	return true;
+}
+
 static const struct {
 	const char *key;
 	bool (*add)(struct kp_ab_results *results, const cJSON *map);
 } kinds[] = {
 	{"ab", add_process},    {"counts", add_counts}, {"shadow", add_shadow},
 	{"sample", add_sample}, {"phase", add_phase},   {"replay", add_replay},
+	{"trial", add_trial},
 };
 
 static void add_line(struct kp_ab_results *results, const char *line)

@@ -11,6 +11,7 @@
 #include "analyzers/ab_stats.h"
 #include "trace/ab_plan.h"
 #include "trace/ab_results.h"
+#include "trace/ab_trials.h"
 #include "trace/status.h"
 
 /* An element that was off. */
@@ -37,8 +38,11 @@ struct kp_ab_times {
 
 struct kp_ab_rule_result {
 	uint64_t counts[KP_AB_COUNT_COUNT], reasons[KP_AB_REASON_COUNT];
-	uint64_t shadows, wrong; /* comparisons that ended */
-	char fault[16];          /* of the first that was wrong; empty: none was */
+	uint64_t shadows, wrong;            /* comparisons that ended */
+	char fault[16];                     /* of the first that was wrong; empty: none was */
+	uint64_t trials;                    /* shapes that did no harm in a process of their own */
+	enum kp_ab_trial_fault trial_fault; /* of the first that failed there */
+	int trial_error;                    /* the driver's; 0: none */
 	struct kp_ab_accuracy accuracy[KP_AB_TENSORS_MOST];
 	struct kp_ab_times times;
 	/* Of whole graphs in which this rule alone replaces: so many launches of it, of all that

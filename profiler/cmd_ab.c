@@ -23,6 +23,7 @@
 #include "profiler/say.h"
 #include "profiler/self_test.h"
 #include "profiler/suggest.h"
+#include "profiler/trier.h"
 
 #define CANDIDATES "libkprof_candidates.so"
 #define NOT_RECORDED_S 1e9
@@ -36,6 +37,7 @@ struct ab {
 	char folder[PATH_MAX];
 	struct kp_arms arms;
 	enum kp_arms_verdict output;
+	struct kp_trier trier;
 	char plan[PATH_MAX + 16], raw[PATH_MAX + 16], trace[PATH_MAX + 16];
 };
 
@@ -148,6 +150,16 @@ static bool write_file(const char *path, const void *bytes, size_t length)
 	return done;
 }
 
+/* Whether anything is the user's, and to be tried. */
+static bool needs_trials(const struct ab *ab)
+{
+	bool builtin = true;
+
+	for (size_t i = 0; i < kp_ab_rules_count(ab->rules); i++)
+		builtin &= kp_ab_rules_words(ab->rules, i).builtin;
+	return !builtin && !ab->settings->ab_no_try;
+}
+
 static bool write_plan(const struct ab *ab)
 {
 	char candidates[PATH_MAX];
@@ -156,6 +168,7 @@ static bool write_plan(const struct ab *ab)
 		.again = ab->settings->ab_again ? (uint32_t)ab->settings->ab_again : 1,
 		.phase = (uint32_t)ab->settings->ab_phase,
 		.seed = (uint32_t)getpid(),
+		.trials = needs_trials(ab),
 		.candidates = candidates,
 		.results = ab->raw,
 	};
@@ -208,6 +221,7 @@ static void clean_up(struct ab *ab)
 	if (!ab->folder[0])
 		return;
 	kp_arms_end(&ab->arms);
+	kp_trier_stop(&ab->trier, ab->plan);
 	kp_ab_counts_remove(ab->plan);
 	unlink(ab->plan);
 	unlink(ab->trace);
@@ -237,13 +251,17 @@ static bool write_report(const struct kp_ab_report *view, const char *path)
 static int conclude(const struct kp_ab_report *view)
 {
 	uint64_t done = 0, wrong = 0;
+	bool harmful = false;
 
 	for (size_t i = 0; i < kp_ab_rules_count(view->rules); i++) {
 		const struct kp_ab_rule_result *result = &view->results->rules[i];
 
 		done += view->mode == KP_AB_SHADOW ? result->shadows : kp_ab_replaced(result);
 		wrong += result->wrong;
+		harmful |= kp_trial_fault_is_wrong(result->trial_fault);
 	}
+	if (harmful)
+		kp_say("a replacement did harm where it was tried: the program never had it");
 	if (view->output == KP_ARMS_DIFFERENT)
 		kp_say("the program's output is not that of its own kernels");
 	if (wrong)
@@ -252,7 +270,7 @@ static int conclude(const struct kp_ab_report *view)
 	else if (done == 0)
 		kp_say("nothing was %s: no verdict",
 		       view->mode == KP_AB_SHADOW ? "compared" : "replaced");
-	if (wrong || view->output == KP_ARMS_DIFFERENT)
+	if (wrong || harmful || view->output == KP_ARMS_DIFFERENT)
 		return KP_EXIT_WRONG;
 	return done == 0 ? KP_EXIT_NOT_REPLACED : 0;
 }
@@ -318,9 +336,13 @@ static int run(struct ab *ab)
 	settings.output = settings.output ? settings.output : ab->trace;
 	if (setenv("KPROF_AB", ab->plan, 1) != 0)
 		return kp_fail("out of memory");
+	if (needs_trials(ab) &&
+	    !kp_trier_start(&ab->trier, ab->plan, ab->raw, settings.ab_try_limit_s))
+		return KP_EXIT_FAILURE;
 	if (check && !kp_arms_redirect(&ab->arms))
 		return KP_EXIT_FAILURE;
 	status = kp_cmd_record(&settings);
+	kp_trier_stop(&ab->trier, ab->plan);
 	if (check && !kp_arms_release(&ab->arms))
 		return KP_EXIT_FAILURE;
 	if (check && status == 0 && !kp_arms_compare(&ab->arms, check, &ab->output))
@@ -370,6 +392,8 @@ int kp_cmd_ab(const struct kp_settings *settings)
 
 	if (settings->ab_out && !check_report(settings->ab_out))
 		return KP_EXIT_FAILURE;
+	if (settings->ab_try && settings->ab_no_try)
+		return kp_fail("--try and --no-try exclude each other");
 	if (settings->ab_suggest)
 		return kp_suggest(settings);
 	if (settings->operand_count == 0 && !settings->ab_list && !settings->ab_self_test)

@@ -580,6 +580,7 @@ int kp_commands_run(const struct kp_command *command, int argc, char **argv)
 				       .ab_again = 64,
 				       .ab_phase = 2000,
 				       .ab_rounds = 5,
+				       .ab_try_limit_s = 60,
 				       .margin_pct = 1,
 				       .live = {.units = 1, .frames = KP_TOP_NO_FRAMES}};
 	char complaint[KP_COMPLAINT_BYTES];

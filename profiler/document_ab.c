@@ -3,6 +3,7 @@
 
 #include "profiler/document.h"
 #include "profiler/print_ab.h"
+#include "profiler/trier.h"
 
 static void emit_worst(struct kp_emit *emit, const struct kp_ab_accuracy *accuracy)
 {
@@ -119,6 +120,11 @@ static void emit_rule(struct kp_emit *emit, const struct kp_ab_report *view, siz
 	for (int i = 0; i < KP_AB_REASON_COUNT; i++)
 		kp_emit_count(emit, kp_ab_reason_names[i], result->reasons[i]);
 	kp_emit_map_end(emit);
+	kp_emit_count(emit, "trials", result->trials);
+	kp_emit_string(emit, "trial_fault",
+		       result->trial_fault == KP_AB_TRIAL_NONE
+			       ? NULL
+			       : kp_trial_fault_key(result->trial_fault));
 	kp_emit_count(emit, "comparisons", result->shadows);
 	kp_emit_count(emit, "comparisons_wrong", result->wrong);
 	kp_emit_string(emit, "fault", result->fault[0] ? result->fault : NULL);

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "profiler/trier.h"
+
 static const char *const reasons[] = {
 #define WHAT(NAME, name, what) what,
 	KP_AB_REASONS(WHAT)
@@ -31,6 +33,20 @@ static void print_counts(FILE *file, const struct kp_ab_rule_result *result)
 		if (result->reasons[i])
 			fprintf(file, "  original   %" PRIu64 ": %s\n", result->reasons[i],
 				reasons[i]);
+}
+
+/* What came of it in a process of its own. */
+static void print_trials(FILE *file, const struct kp_ab_rule_result *result)
+{
+	if (result->trial_fault != KP_AB_TRIAL_NONE) {
+		fprintf(file, "  trial      failed: %s", kp_trial_fault_words(result->trial_fault));
+		if (result->trial_error)
+			fprintf(file, " (error %d of the driver)", result->trial_error);
+		fputc('\n', file);
+	} else if (result->trials) {
+		fprintf(file, "  trial      %" PRIu64 " shape%s did no harm in another process\n",
+			result->trials, result->trials == 1 ? "" : "s");
+	}
 }
 
 static void print_accuracy(FILE *file, const struct kp_ab_accuracy *accuracy, const char *name)
@@ -140,6 +156,7 @@ static void print_rule(FILE *file, const struct kp_ab_report *view, size_t rule)
 
 	fprintf(file, "%s by %s\n", words.name, words.by);
 	print_counts(file, result);
+	print_trials(file, result);
 	for (uint32_t i = 0; i < KP_AB_TENSORS_MOST; i++)
 		if (result->accuracy[i].seen)
 			print_accuracy(file, &result->accuracy[i],

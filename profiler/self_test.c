@@ -284,11 +284,12 @@ static bool read_results(struct self_test *self, bool is_last)
 static bool run_controls(struct self_test *self, bool is_last)
 {
 	const char *argv[KP_AB_RULES_MOST + 16] = {
-		self->own, "ab",      "--rules", self->rules,
-		"--raw",   self->raw, "--mode",  kp_ab_mode_names[self->settings->ab_mode],
-		"--phase", "0",       "--",      self->program,
+		self->own,     "ab",      "--rules",  self->rules,
+		"--raw",       self->raw, "--mode",   kp_ab_mode_names[self->settings->ab_mode],
+		"--phase",     "0",       "--no-try", "--",
+		self->program,
 	};
-	size_t words = 12;
+	size_t words = 13;
 	int status;
 
 	for (size_t i = 0; i < self->count; i++)

@@ -78,6 +78,8 @@ struct kp_settings {
 	const char *ab_check,               /* of outputs; NULL: none */
 		*ab_suggest, *ab_hotspot;   /* a trace, and a pattern of names; NULL: not asked */
 	bool ab_list, ab_self_test;
+	bool ab_try, ab_no_try; /* both false: what is the user's is tried */
+	double ab_try_limit_s;
 	uint64_t ab_rounds; /* of the self-test */
 	struct kp_top_options live;
 	char **operands; /* borrowed from main's argv, ended by NULL */

@@ -13,7 +13,7 @@
 #include "trace/status.h"
 
 #define KP_AB_PLAN_MAGIC 0x3142414b50524fULL
-#define KP_AB_PLAN_VERSION 1U
+#define KP_AB_PLAN_VERSION 2U
 #define KP_AB_PLAN_BYTES_MOST ((size_t)16 << 20)
 #define KP_AB_RULES_MOST 32U /* a bit each */
 #define KP_AB_TENSORS_MOST 8U
@@ -117,6 +117,8 @@ struct kp_ab_header {
 	uint32_t candidates; /* text: the path of libkprof_candidates.so */
 	uint32_t results;    /* text: the file that results are appended to */
 	uint32_t seed;       /* of the random order of samples */
+	uint32_t trials;     /* 1: what is the user's is tried first; ab_trials.h */
+	uint32_t unused;
 #define KP_AB_TABLE_MEMBER(member, type) struct kp_ab_table member;
 	KP_AB_TABLES(KP_AB_TABLE_MEMBER)
 #undef KP_AB_TABLE_MEMBER

@@ -74,7 +74,7 @@ def run_ab(scenario, place, args, options=(), rules=None, status=0, same=True, p
         path = os.path.join(place.directory, "rules.yaml")
         with open(path, "w", encoding="utf-8") as file:
             file.write(rules)
-        options = ("--rules", path, *options)
+        options = ("--rules", path, "--no-try", *options)
     bare = place.run(command, place.environment(scenario, traced=False))
     require_equal("the bare program's status", (bare.status, bare.err), (0, ""))
     result = place.run([place.kprof, "ab", *options, "--out", report, "--", *command], environment)
@@ -237,7 +237,7 @@ def play_off(scenario, place):
     with open(path, "w", encoding="utf-8") as file:
         file.write(rules_for(place, "twice"))
     process = subprocess.Popen(
-        [place.kprof, "ab", "--rules", path, "--mode", "swap", "--again", "1000000", "--out", report,
+        [place.kprof, "ab", "--rules", path, "--no-try", "--mode", "swap", "--again", "1000000", "--out", report,
          "--", os.path.join(place.fakes, "prog_ab"), "double", "1000", "wait"],
         env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     require_equal("ready", process.stdout.readline(), b"ready\n")
@@ -278,7 +278,7 @@ def play_killed(scenario, place):
     with open(path, "w", encoding="utf-8") as file:
         file.write(rules_for(place, "twice"))
     process = subprocess.Popen(
-        [place.kprof, "ab", "--rules", path, "--mode", "swap", "--out", report,
+        [place.kprof, "ab", "--rules", path, "--no-try", "--mode", "swap", "--out", report,
          "--", os.path.join(place.fakes, "prog_ab"), "double", "1000", "wait"],
         env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     require_equal("ready", process.stdout.readline(), b"ready\n")

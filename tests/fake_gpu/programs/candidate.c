@@ -4,8 +4,13 @@
  * Arguments: x, y, rows, columns, stride.
  */
 #include <math.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cuda.h>
 
@@ -167,6 +172,32 @@ ENTRY(later)
 		return 1;
 	calls += status == CU_STREAM_CAPTURE_STATUS_NONE;
 	return launch(arguments, calls > 40 ? 2.5F : 2, stream);
+}
+
+/* ---- what must not happen in the program ---- */
+
+/* What a program has that loads kprof's library: there it would be exposed. */
+static bool in_program(void)
+{
+	return getenv("LD_PRELOAD") != NULL;
+}
+
+ENTRY(crashes)
+{
+	(void)arguments, (void)count, (void)stream;
+	if (in_program())
+		puts("crashes ran in the program");
+	raise(SIGSEGV);
+	return 0;
+}
+
+ENTRY(hangs)
+{
+	(void)arguments, (void)count, (void)stream;
+	if (in_program())
+		puts("hangs ran in the program");
+	for (;;)
+		pause();
 }
 
 ENTRY(refuses)

@@ -1,7 +1,7 @@
 /*
  * A program whose kernels compute, for rules of replacement:
  *
- *	prog_ab WORK ROUNDS [wait]
+ *	prog_ab WORK ROUNDS [wait | TIMES]
  *
  * WORK is «double» (y = 2 x of 5 rows of 24 columns, 32 apart, by a kernel «double_rows»), «blank»
  * (the same, but x is 0 in the first half of the rounds), «silu» (in place, named as that of
@@ -9,7 +9,8 @@
  * «graph» (a product outside of a capture first, then in one, whose graph is launched), or
  * «graph_changed» (the same, but what was captured is changed before it is instantiated). It
  * prints what the results add up to, after all rounds. With «wait» it says that it is ready, waits
- * for a line, and does all rounds again.
+ * for a line, and does all rounds again, or so many times. «shapes» is «double» of 24 to 13 columns
+ * in turn.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -145,7 +146,7 @@ static double sum_of(const void *data, size_t count)
 	return sum;
 }
 
-static bool waits;
+static long waits;
 
 static void wait_for_line(void)
 {
@@ -154,16 +155,17 @@ static void wait_for_line(void)
 	(void)getchar();
 }
 
-static double work_double(long rounds, bool blank)
+static double work_double(long rounds, bool blank, bool shapes)
 {
 	void *x = make(ROWS * STRIDE, blank ? 0 : 0.125F), *y = make(ROWS * STRIDE, 1);
 	int rows = ROWS, columns = COLUMNS;
 	long stride = STRIDE;
 	void *arguments[] = {&x, &y, &rows, &columns, &stride};
 
-	for (long i = 0; i < (waits ? 2 : 1) * rounds; i++) {
-		if (waits && i == rounds)
+	for (long i = 0; i < (1 + waits) * rounds; i++) {
+		if (i > 0 && i % rounds == 0)
 			wait_for_line();
+		columns = shapes ? (int)(COLUMNS - i % 12) : COLUMNS;
 		if (!blank || i >= rounds / 2)
 			bf16_store(
 				x, 3,
@@ -259,13 +261,15 @@ int main(int argc, char **argv)
 
 	if (rounds < 1)
 		return 2;
-	waits = argc > 3;
+	if (argc > 3)
+		waits = atol(argv[3]) > 0 ? atol(argv[3]) : 1;
 	check((int)cuInit(0), "cuInit");
 	check((int)cuDevicePrimaryCtxRetain(&context, 0), "cuDevicePrimaryCtxRetain");
 	check((int)cuCtxSetCurrent(context), "cuCtxSetCurrent");
 	check((int)cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
-	if (strcmp(argv[1], "double") == 0 || strcmp(argv[1], "blank") == 0)
-		sum = work_double(rounds, argv[1][0] == 'b');
+	if (strcmp(argv[1], "double") == 0 || strcmp(argv[1], "blank") == 0 ||
+	    strcmp(argv[1], "shapes") == 0)
+		sum = work_double(rounds, argv[1][0] == 'b', argv[1][0] == 's');
 	else if (strcmp(argv[1], "silu") == 0)
 		sum = work_silu(rounds);
 	else if (strcmp(argv[1], "softmax") == 0)
