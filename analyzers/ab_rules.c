@@ -133,6 +133,7 @@ enum {
 	KERNEL_REGEX,
 	CALL,
 	ENTRY,
+	MODULE,
 	PARAMETERS,
 	LET,
 	WHEN,
@@ -152,6 +153,7 @@ static const struct kp_rules_key keys[KEY_COUNT + 1] = {
 	[KERNEL_REGEX] = {"kernel_regex", false},
 	[CALL] = {"call", false},
 	[ENTRY] = {"entry", false},
+	[MODULE] = {"module", false},
 	[PARAMETERS] = {"parameters", false},
 	[LET] = {"let", false},
 	[WHEN] = {"when", false},
@@ -431,6 +433,8 @@ static enum kp_status read_parts(struct kp_ab_reading *reading, const yaml_node_
 {
 	enum kp_status status = read_match(reading, node, values);
 
+	if (status == KP_OK)
+		status = kp_ab_rules_read_module(reading, values[MODULE]);
 	if (status == KP_OK)
 		status = read_parameters(reading, values[PARAMETERS]);
 	if (status == KP_OK)

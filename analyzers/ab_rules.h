@@ -29,7 +29,8 @@ size_t kp_ab_rules_count(const struct kp_ab_rules *rules);
 /* What rule `i` is called, what it replaces, by what, and what it says of itself («about»). */
 struct kp_ab_rule_words {
 	const char *name, *matches, *by, *about;
-	bool builtin; /* by a kernel of kprof's own */
+	uint64_t module; /* that it asks for, by its hash; 0: none */
+	bool builtin;    /* by a kernel of kprof's own */
 };
 struct kp_ab_rule_words kp_ab_rules_words(const struct kp_ab_rules *rules, size_t i);
 /* The name of a rule's data; "" beyond what it declares. */

@@ -21,6 +21,7 @@ struct kp_ab_rule_words kp_ab_rules_words(const struct kp_ab_rules *rules, size_
 		.by = rule->replace == KP_AB_REPLACE_BUILTIN ? kp_ab_rules_builtins[rule->builtin]
 							     : rules->texts + rule->symbol,
 		.about = rules->abouts[i],
+		.module = rule->module,
 		.builtin = rule->replace == KP_AB_REPLACE_BUILTIN,
 	};
 }

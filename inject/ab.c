@@ -15,6 +15,7 @@
 
 #include "inject/ab_graph_calls.h"
 #include "inject/ab_match.h"
+#include "inject/ab_modules.h"
 #include "inject/ab_state.h"
 #include "inject/hooks.h"
 #include "inject/state.h"
@@ -98,6 +99,7 @@ static const char *prepare(const char *path)
 	missing = kp_ab_driver_find(&kp_ab.driver);
 	if (missing)
 		return missing;
+	kp_ab_modules_start(&kp_ab.plan);
 	(void)kp_ab_graph_driver(); /* without it graphs are left alone */
 	kp_ab.candidates =
 		symbol_of(kp_ab.plan.texts + kp_ab.plan.header->candidates, KP_CANDIDATES_SYMBOL);
@@ -154,12 +156,15 @@ void kp_ab_forget(void)
 	kp_ab_contexts_forget();
 	kp_ab_graphs_forget();
 	kp_ab_trials_forget();
+	kp_ab_modules_forget();
 }
 
 void kp_ab_modules_changed(void)
 {
-	if (atomic_load(&kp_ab_on))
-		kp_ab_match_anew();
+	if (!atomic_load(&kp_ab_on))
+		return;
+	kp_ab_modules_anew();
+	kp_ab_match_anew();
 }
 
 /* Only at the end: who else ends a context does not wait for the worker. */
@@ -190,6 +195,7 @@ void kp_ab_work(bool ends)
 	if (!locked)
 		return;
 	kp_ab_judge();
+	kp_ab_modules_write();
 	if (ends) {
 		harvest();
 		if (!kp_ab_counts_are_shared())

@@ -60,6 +60,8 @@ struct kp_ab_launch {
 bool kp_ab_asked(void);
 /* The wrapper of a launch that asks rules, by enum kp_hook; NULL: there is none. */
 void *kp_ab_wrapper(size_t hook);
+/* The same of what loads code; hooks_modules.c. */
+void *kp_ab_wrapper_of_modules(size_t hook);
 /* Reads the plan and loads the candidates' library. In the driver's injection door. */
 void kp_ab_start(void);
 /* Takes what has come of comparisons, and writes it. Worker only. */

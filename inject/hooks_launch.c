@@ -218,7 +218,7 @@ void *kp_ab_wrapper(size_t hook)
 	case KP_HOOK_cuLaunchKernelEx_ptsz:
 		return (void *)ruled_cuLaunchKernelEx_ptsz;
 	default:
-		return NULL;
+		return kp_ab_wrapper_of_modules(hook);
 	}
 }
 

@@ -240,13 +240,32 @@ static bool add_trial(struct kp_ab_results *results, const cJSON *map)
 	return true;
 }
 
+/* Each once: several processes load the same. */
+static bool add_module(struct kp_ab_results *results, const cJSON *map)
+{
+	struct kp_ab_rule_result *rule = rule_of(results, map);
+	const cJSON *hash = cJSON_GetObjectItemCaseSensitive(map, "hash");
+	struct kp_ab_module module = {
+		.fits = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(map, "fits"))};
+	size_t i = 0;
+
+	if (!rule || !cJSON_IsString(hash))
+		return false;
+	module.hash = strtoull(hash->valuestring, NULL, 16);
+	while (i < rule->module_count && rule->modules[i].hash != module.hash)
+		i++;
+	if (i == rule->module_count && i < KP_AB_MODULES_MOST)
+		rule->modules[rule->module_count++] = module;
+	return true;
+}
+
 static const struct {
 	const char *key;
 	bool (*add)(struct kp_ab_results *results, const cJSON *map);
 } kinds[] = {
 	{"ab", add_process},    {"counts", add_counts}, {"shadow", add_shadow},
 	{"sample", add_sample}, {"phase", add_phase},   {"replay", add_replay},
-	{"trial", add_trial},
+	{"trial", add_trial},   {"module", add_module},
 };
 
 static void add_line(struct kp_ab_results *results, const char *line)

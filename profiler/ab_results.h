@@ -36,10 +36,19 @@ struct kp_ab_times {
 	uint64_t host_bound; /* left out: the GPU may have waited for the host between its events */
 };
 
+/* Where kernels of a rule's name came from. */
+#define KP_AB_MODULES_MOST 8
+struct kp_ab_module {
+	uint64_t hash; /* 0: not known */
+	bool fits;
+};
+
 struct kp_ab_rule_result {
 	uint64_t counts[KP_AB_COUNT_COUNT], reasons[KP_AB_REASON_COUNT];
-	uint64_t shadows, wrong;            /* comparisons that ended */
-	char fault[16];                     /* of the first that was wrong; empty: none was */
+	uint64_t shadows, wrong; /* comparisons that ended */
+	char fault[16];          /* of the first that was wrong; empty: none was */
+	struct kp_ab_module modules[KP_AB_MODULES_MOST];
+	size_t module_count;
 	uint64_t trials;                    /* shapes that did no harm in a process of their own */
 	enum kp_ab_trial_fault trial_fault; /* of the first that failed there */
 	int trial_error;                    /* the driver's; 0: none */

@@ -6,6 +6,7 @@
  * anything was wrong or nothing replaced shows in the status where it succeeded.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,8 +105,11 @@ static int list_rules(const struct kp_ab_rules *rules)
 	for (size_t i = 0; i < kp_ab_rules_count(rules); i++) {
 		struct kp_ab_rule_words words = kp_ab_rules_words(rules, i);
 
-		fprintf(output.file, "%s\n  %s\n  replaces %s\n  by %s\n", words.name,
-			words.about ? words.about : "", words.matches, words.by);
+		fprintf(output.file, "%s\n  %s\n  replaces %s\n", words.name,
+			words.about ? words.about : "", words.matches);
+		if (words.module)
+			fprintf(output.file, "  of the module %016" PRIx64 "\n", words.module);
+		fprintf(output.file, "  by %s\n", words.by);
 	}
 	return kp_output_close(&output) ? 0 : KP_EXIT_FAILURE;
 }

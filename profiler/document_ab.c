@@ -1,4 +1,5 @@
 /* The report of an A/B run as kprof.ab/v1; see print_ab.h. docs/rules.md explains every key. */
+#include <inttypes.h>
 #include <math.h>
 
 #include "profiler/document.h"
@@ -103,6 +104,21 @@ static void emit_replays(struct kp_emit *emit, const struct kp_ab_rule_result *r
 	kp_emit_map_end(emit);
 }
 
+static void emit_modules(struct kp_emit *emit, const struct kp_ab_rule_result *result)
+{
+	char hash[17];
+
+	kp_emit_list_begin(emit, "modules");
+	for (size_t i = 0; i < result->module_count; i++) {
+		snprintf(hash, sizeof hash, "%016" PRIx64, result->modules[i].hash);
+		kp_emit_map_begin(emit, NULL);
+		kp_emit_string(emit, "hash", result->modules[i].hash ? hash : NULL);
+		kp_emit_bool(emit, "fits", result->modules[i].fits);
+		kp_emit_map_end(emit);
+	}
+	kp_emit_list_end(emit);
+}
+
 static void emit_rule(struct kp_emit *emit, const struct kp_ab_report *view, size_t rule)
 {
 	const struct kp_ab_rule_result *result = &view->results->rules[rule];
@@ -120,6 +136,7 @@ static void emit_rule(struct kp_emit *emit, const struct kp_ab_report *view, siz
 	for (int i = 0; i < KP_AB_REASON_COUNT; i++)
 		kp_emit_count(emit, kp_ab_reason_names[i], result->reasons[i]);
 	kp_emit_map_end(emit);
+	emit_modules(emit, result);
 	kp_emit_count(emit, "trials", result->trials);
 	kp_emit_string(emit, "trial_fault",
 		       result->trial_fault == KP_AB_TRIAL_NONE

@@ -35,6 +35,17 @@ static void print_counts(FILE *file, const struct kp_ab_rule_result *result)
 				reasons[i]);
 }
 
+static void print_modules(FILE *file, const struct kp_ab_rule_result *result)
+{
+	for (size_t i = 0; i < result->module_count; i++) {
+		if (result->modules[i].hash)
+			fprintf(file, "  module     %016" PRIx64, result->modules[i].hash);
+		else
+			fputs("  module     of an unknown hash", file);
+		fputs(result->modules[i].fits ? "\n" : ": not the rule's\n", file);
+	}
+}
+
 /* What came of it in a process of its own. */
 static void print_trials(FILE *file, const struct kp_ab_rule_result *result)
 {
@@ -157,6 +168,7 @@ static void print_rule(FILE *file, const struct kp_ab_report *view, size_t rule)
 	fprintf(file, "%s by %s\n", words.name, words.by);
 	print_counts(file, result);
 	print_trials(file, result);
+	print_modules(file, result);
 	for (uint32_t i = 0; i < KP_AB_TENSORS_MOST; i++)
 		if (result->accuracy[i].seen)
 			print_accuracy(file, &result->accuracy[i],
@@ -172,7 +184,8 @@ void kp_ab_print_text(FILE *file, const struct kp_ab_report *view)
 	fprintf(file, "A/B, %s: %" PRIu64 " process%s\n", kp_ab_mode_names[view->mode],
 		view->results->processes, view->results->processes == 1 ? "" : "es");
 	for (size_t i = 0; i < kp_ab_rules_count(view->rules); i++) {
-		if (view->results->rules[i].counts[KP_AB_COUNT_SEEN])
+		if (view->results->rules[i].counts[KP_AB_COUNT_SEEN] ||
+		    view->results->rules[i].module_count)
 			print_rule(file, view, i);
 		else
 			idle++;

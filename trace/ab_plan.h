@@ -19,6 +19,8 @@
 #define KP_AB_TENSORS_MOST 8U
 #define KP_AB_ARGUMENTS_MOST 32U
 #define KP_AB_NONE UINT32_MAX
+/* The hash of no code: a rule that fits nothing, and shows what there is. */
+#define KP_AB_MODULE_NONE UINT64_MAX
 
 enum kp_ab_builtin {
 #define BUILTIN(name, what) KP_AB_BUILTIN_##name,
@@ -90,6 +92,7 @@ struct kp_ab_rule {
 	uint32_t first_size, size_count; /* bytes of each parameter; 0: any */
 	uint32_t repeatable;             /* 1: running the original twice is as running it once */
 	struct kp_ab_span when, grid[3], block[3], shared; /* grid, block: of a module; absent: 1 */
+	uint64_t module; /* kp_image_hash of the code that it is from; 0: any */
 	struct kp_ab_tolerance tolerance;
 };
 

@@ -228,6 +228,33 @@ def play_rules(scenario, place):
     require_equal("the status of CMD", result.status, 7)
 
 
+def play_modules(scenario, place):
+    """A rule for the code that kernels are from; the report says which code there is."""
+    rules = rules_for(place, "twice").replace("kernel: double_rows", "kernel: double_rows\n  module: '%s'")
+    outcome = run_ab(scenario, place, ["modules", "300"], ("--mode", "swap"), rules % ("0" * 16), 122)
+    rule = outcome.rule("double")
+    require_equal("seen", rule["launches"]["seen"], 0)
+    modules = rule["modules"]
+    require(len(modules) == 2 and not any(module["fits"] for module in modules), f"{modules}")
+    # The first is the module's, and also that of the library of the same code.
+    for module, launches in ((modules[0], 200), (modules[1], 100)):
+        require(f"module     {module['hash']}: not the rule's" in outcome.result.err,
+                outcome.result.err)
+        again = run_ab(scenario, place, ["modules", "300"], ("--mode", "swap"),
+                       rules % module["hash"])
+        rule = again.rule("double")
+        require_equal("seen", rule["launches"]["seen"], launches)
+        require(rule["launches"]["replaced"] > launches / 2, f"{rule['launches']}")
+        require_equal("modules", sorted((each["hash"], each["fits"]) for each in rule["modules"]),
+                      sorted((each["hash"], each == module) for each in modules))
+    path = os.path.join(place.directory, "rules.yaml")
+    environment = place.environment(scenario, traced=False)
+    result = place.run([place.kprof, "ab", "--rules", path, "--list"], environment)
+    require(f"of the module {modules[1]['hash']}" in result.out.decode(), f"{result.out}")
+    outcome = run_ab(scenario, place, ["double", "30"], (), rules % modules[0]["hash"], 122)
+    require_equal("modules", [each["fits"] for each in outcome.rule("double")["modules"]], [False])
+
+
 def play_off(scenario, place):
     """kprof ctl PID ab off: originals from then on."""
     environment = place.environment(scenario, traced=True)
@@ -438,6 +465,7 @@ SCENARIOS = [
     ab("silu", play_builtin("silu", "llm-decode-silu", 180)),
     ab("graph", play_graph),
     ab("graph_changed", play_graph_changed),
+    ab("modules", play_modules),
     ab("off", play_off),
     ab("killed", play_killed),
     ab("output", play_output),
