@@ -45,6 +45,7 @@ struct kp_ab_plan_settings {
 	uint32_t again, phase, seed;
 	bool trials; /* what is the user's is tried first */
 	const char *candidates, *results;
+	const char *unit; /* the range by which phases count; NULL: by launches */
 };
 /* The bytes of a plan; free them. Errors: KP_NO_MEMORY, KP_INVALID (too large). */
 enum kp_status kp_ab_rules_plan(const struct kp_ab_rules *rules,

@@ -34,6 +34,10 @@
 
 struct kp_library_call;
 
+/* ab_turns.c: the name of the range by which phases count; NULL: by launches. One that begins. */
+const char *kp_ab_unit_range(void);
+void kp_ab_unit_begins(void);
+
 /* Whether there are rules. */
 extern _Atomic bool kp_ab_on;
 /* Whether this thread is within kprof's own work for them, or in a call that is looked at. */

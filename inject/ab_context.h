@@ -67,6 +67,7 @@ struct kp_ab_boundary {
 	uint64_t sequence; /* of both */
 	uint64_t number;   /* of phases */
 	uint64_t eligible; /* launches before it */
+	uint64_t units;    /* the same, or ranges that had begun, where phases count by them */
 	bool is_phase, candidate;
 	CUevent event;
 };

@@ -47,6 +47,11 @@ static const struct kp_option way_options[] = {
 	{.name = "phase", .type = KP_OPTION_COUNT, .offset = AT(ab_phase), .argument = "N",
 	 .help = "With measure: launches that rules fit come in phases of N, with replacements and "
 		 "without, for times end to end; 2000 by default, 0 is no phases."},
+	{.name = "unit-range", .type = KP_OPTION_TEXT, .offset = AT(ab_unit), .argument = "NAME",
+	 .help = "Phases count NVTX ranges of that name, of any thread and domain, and --phase says "
+		 "how many each has (20 by default): one range a token or an iteration, and the "
+		 "report has these per second, with replacements and without. Nothing is replaced in "
+		 "phases before the first one."},
 	{.name = "try", .type = KP_OPTION_FLAG, .offset = AT(ab_try),
 	 .help = "Try replacements of the user's (modules and libraries) in a process of their own "
 		 "first, on copies of a launch's data: a fault there ends that process, here it "
@@ -115,6 +120,8 @@ static const struct kp_example examples[] = {
 	 "One rule of one's own."},
 	{"kprof ab --mode swap --check-output cmp -- ./my_inference",
 	 "Whether its output is the same to the last byte."},
+	{"kprof ab --unit-range token --phase 50 -- ./my_inference",
+	 "Tokens per second, where the program marks each with a range."},
 	{"kprof ab --list", "The rules that kprof has."},
 	{"kprof ab --suggest run.kprof --out mine.yaml", "Begin a rule of one's own."},
 	{"kprof ab --self-test", "Whether kprof ab can be believed on this machine."},

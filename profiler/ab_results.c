@@ -200,11 +200,12 @@ static bool add_phase(struct kp_ab_results *results, const cJSON *map)
 		.pid = whole(map, "pid", &good),
 		.number = whole(map, "number", &good),
 		.eligible = whole(map, "eligible", &good),
+		.units = whole(map, "units", &good),
 		.us = real_of(map, "us"),
 		.candidate = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(map, "candidate")),
 	};
 
-	if (!good || phase.eligible == 0 || !(phase.us >= 0) ||
+	if (!good || phase.units == 0 || !(phase.us >= 0) ||
 	    !kp_vector_grow((void **)&results->phases, results->phase_count,
 			    &results->phase_capacity, sizeof(phase)))
 		return false;

@@ -60,9 +60,9 @@ struct kp_ab_rule_result {
 	uint64_t replays_replaced, replays_launches; /* sums over samples */
 };
 
-/* A phase that has ended, and how many eligible launches it had. */
+/* A phase that has ended: how many eligible launches it had, and of what it is counted by. */
 struct kp_ab_phase {
-	uint64_t pid, number, eligible;
+	uint64_t pid, number, eligible, units;
 	double us;
 	bool candidate;
 };

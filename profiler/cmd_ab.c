@@ -28,6 +28,8 @@
 
 #define CANDIDATES "libkprof_candidates.so"
 #define NOT_RECORDED_S 1e9
+#define PHASE_LAUNCHES 2000
+#define PHASE_RANGES 20
 
 enum { KP_EXIT_NOT_REPLACED = 122, KP_EXIT_WRONG = 123 };
 
@@ -154,6 +156,14 @@ static bool write_file(const char *path, const void *bytes, size_t length)
 	return done;
 }
 
+/* Launches of a phase, or ranges. */
+static uint32_t phase_of(const struct kp_settings *settings)
+{
+	if (settings->ab_phase != UINT64_MAX)
+		return (uint32_t)settings->ab_phase;
+	return settings->ab_unit ? PHASE_RANGES : PHASE_LAUNCHES;
+}
+
 /* Whether anything is the user's, and to be tried. */
 static bool needs_trials(const struct ab *ab)
 {
@@ -170,7 +180,8 @@ static bool write_plan(const struct ab *ab)
 	const struct kp_ab_plan_settings settings = {
 		.mode = (enum kp_ab_mode)ab->settings->ab_mode,
 		.again = ab->settings->ab_again ? (uint32_t)ab->settings->ab_again : 1,
-		.phase = (uint32_t)ab->settings->ab_phase,
+		.phase = phase_of(ab->settings),
+		.unit = ab->settings->ab_unit,
 		.seed = (uint32_t)getpid(),
 		.trials = needs_trials(ab),
 		.candidates = candidates,
@@ -283,9 +294,7 @@ static int report_judged(const struct ab *ab, struct kp_ab_report *view)
 {
 	struct kp_ab_judged *judged = malloc(sizeof *judged);
 	enum kp_status status =
-		judged ? kp_ab_judge_results(view->results, (uint32_t)ab->settings->ab_phase,
-					     judged)
-		       : KP_NO_MEMORY;
+		judged ? kp_ab_judge_results(view->results, view->phase, judged) : KP_NO_MEMORY;
 	bool done = true;
 
 	view->judged = judged;
@@ -306,6 +315,8 @@ static int report(const struct ab *ab, bool failed)
 {
 	struct kp_ab_report view = {.rules = ab->rules,
 				    .mode = (enum kp_ab_mode)ab->settings->ab_mode,
+				    .unit = ab->settings->ab_unit,
+				    .phase = phase_of(ab->settings),
 				    .output = ab->output};
 	struct kp_ab_results *results;
 	uint64_t processes;
@@ -396,6 +407,8 @@ int kp_cmd_ab(const struct kp_settings *settings)
 
 	if (settings->ab_out && !check_report(settings->ab_out))
 		return KP_EXIT_FAILURE;
+	if (settings->ab_unit && settings->ab_phase == 0)
+		return kp_fail("--unit-range says what a phase consists of: not with --phase 0");
 	if (settings->ab_try && settings->ab_no_try)
 		return kp_fail("--try and --no-try exclude each other");
 	if (settings->ab_suggest)

@@ -68,6 +68,10 @@ static void emit_end(struct kp_emit *emit, const struct kp_ab_report *view)
 
 	kp_emit_map_begin(emit, "end_to_end");
 	kp_emit_count(emit, "phases", view->results->phase_count);
+	kp_emit_string(emit, "unit_range", view->unit);
+	kp_emit_count(emit, "phase_units", view->phase);
+	kp_emit_number(emit, "original_units_per_s", kp_ab_units_per_s(view, 0), 3);
+	kp_emit_number(emit, "candidate_units_per_s", kp_ab_units_per_s(view, 1), 3);
 	kp_emit_number(emit, "original_phase_ns", of->median_us[0] * 1e3, 0);
 	kp_emit_number(emit, "candidate_phase_ns", of->median_us[1] * 1e3, 0);
 	kp_emit_number(emit, "speedup", known(of, kp_ab_speedup(of->change_pct)), 4);

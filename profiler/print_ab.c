@@ -141,14 +141,36 @@ static void print_verdict(FILE *file, const struct kp_ab_report *view, size_t ru
 	print_judged(file, result, replays);
 }
 
-static void print_end(FILE *file, const struct kp_ab_judged *judged)
+double kp_ab_units_per_s(const struct kp_ab_report *view, int arm)
 {
+	if (!view->unit)
+		return NAN;
+	return view->phase * 1e6 / view->judged->end.estimate.median_us[arm];
+}
+
+/* In what the program itself counts by. */
+static void print_units(FILE *file, const struct kp_ab_report *view)
+{
+	if (view->unit && view->results->phase_count == 0)
+		fprintf(file, "end to end: there were no phases by ranges «%s»\n", view->unit);
+	else if (view->unit)
+		fprintf(file, "  %s  %.2f a second, replaced %.2f, in phases of %" PRIu32 "\n",
+			view->unit, kp_ab_units_per_s(view, 0), kp_ab_units_per_s(view, 1),
+			view->phase);
+}
+
+static void print_end(FILE *file, const struct kp_ab_report *view)
+{
+	const struct kp_ab_judged *judged = view->judged;
 	const struct kp_ab_estimate *end = &judged->end.estimate;
 
-	if (isnan(end->median_us[0]))
+	if (isnan(end->median_us[0])) {
+		print_units(file, view);
 		return;
+	}
 	fprintf(file, "end to end: phases of %.3f ms, replaced %.3f ms\n", end->median_us[0] / 1e3,
 		end->median_us[1] / 1e3);
+	print_units(file, view);
 	print_change(file, end);
 	print_conclusion(file, &judged->end);
 	if (end->known)
@@ -192,7 +214,7 @@ void kp_ab_print_text(FILE *file, const struct kp_ab_report *view)
 	}
 	if (idle)
 		fprintf(file, "%zu rule%s met no launch\n", idle, idle == 1 ? "" : "s");
-	print_end(file, view->judged);
+	print_end(file, view);
 	if (view->output != KP_ARMS_UNKNOWN)
 		fprintf(file, "output: %s with that of the originals\n",
 			kp_arms_verdict_key(view->output));

@@ -125,8 +125,9 @@ enum kp_status kp_ab_plan_check(const void *bytes, size_t length, struct kp_ab_p
 	KP_AB_TABLES(TABLE)
 #undef TABLE
 	if (header->rules.count > KP_AB_RULES_MOST || header->texts.count == 0 ||
-	    out->texts[header->texts.count - 1] != '\0' ||
-	    !is_text(out, header->candidates, true) || !is_text(out, header->results, true))
+	    out->texts[header->texts.count - 1] != '\0' || header->trials > 1 ||
+	    !is_text(out, header->unit, false) || !is_text(out, header->candidates, true) ||
+	    !is_text(out, header->results, true))
 		return KP_INVALID;
 	for (uint32_t i = 0; i < header->rules.count; i++)
 		if (!check_rule(out, &out->rules[i]))

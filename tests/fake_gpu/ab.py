@@ -255,6 +255,29 @@ def play_modules(scenario, place):
     require_equal("modules", [each["fits"] for each in outcome.rule("double")["modules"]], [False])
 
 
+def play_units(scenario, place):
+    """Phases of ranges: each has as many, whatever they launch; the report has them per second."""
+    options = ("--unit-range", "step", "--phase", "10", "--again", "100000")
+    outcome = run_ab(scenario, place, ["steps", "2000"], options, rules_for(place, "launched"))
+    end = outcome.document["end_to_end"]
+    require_equal("unit", (end["unit_range"], end["phase_units"]), ("step", 10))
+    # 10 ranges have 20 launches of 4 us, or of 1: times of single launches are taken in between.
+    require_equal("phases", (end["original_phase_ns"], end["candidate_phase_ns"]), (80000, 20000))
+    for arm in ("original", "candidate"):
+        require(abs(end[f"{arm}_units_per_s"] * end[f"{arm}_phase_ns"] - 1e10) < 1e5, f"{end}")
+    # A pause behind each four phases is as long as one.
+    require_equal("phases", (end["phases"], end["change_pct"], end["verdict"]), (160, -75, "faster"))
+    require("a second, replaced" in outcome.result.err, outcome.result.err)
+    outcome = run_ab(scenario, place, ["steps", "100"], ("--unit-range", "other"),
+                     rules_for(place, "launched"), status=122)
+    require("no phases by ranges «other»" in outcome.result.err, outcome.result.err)
+    end = outcome.document["end_to_end"]
+    require_equal("nothing", (end["phases"], end["original_units_per_s"]), (0, None))
+    result = place.run([place.kprof, "ab", "--unit-range", "a", "--phase", "0", "--", "true"],
+                       place.environment(scenario, traced=False))
+    require(result.status == 125 and "--phase 0" in result.err, result.err)
+
+
 def play_off(scenario, place):
     """kprof ctl PID ab off: originals from then on."""
     environment = place.environment(scenario, traced=True)
@@ -466,6 +489,7 @@ SCENARIOS = [
     ab("graph", play_graph),
     ab("graph_changed", play_graph_changed),
     ab("modules", play_modules),
+    ab("units", play_units),
     ab("off", play_off),
     ab("killed", play_killed),
     ab("output", play_output),

@@ -174,8 +174,8 @@ static void test_ab_rules_errors_have_lines(void **state)
 static void *make_plan(size_t *length)
 {
 	static const char *const names[] = {"linear-skinny", "llm-decode-silu"};
-	const struct kp_ab_plan_settings settings = {KP_AB_MEASURE, 64,      1000,   1,
-						     true,          "/c.so", "/r.ab"};
+	const struct kp_ab_plan_settings settings = {KP_AB_MEASURE, 64,      1000,    1,
+						     true,          "/c.so", "/r.ab", "step"};
 	const char *missing;
 	struct kp_ab_rules *rules;
 	void *plan;

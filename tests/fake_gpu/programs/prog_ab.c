@@ -11,7 +11,8 @@
  * prints what the results add up to, after all rounds. With «wait» it says that it is ready, waits
  * for a line, and does all rounds again, or so many times. «shapes» is «double» of 24 to 13 columns
  * in turn. «modules» is «double» by kernels of that name from three places in turn: a module, a
- * library of the same code, and a library of other code.
+ * library of the same code, and a library of other code. «steps» is «double» in ranges «step», with
+ *1 and 3 launches in turn.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -21,6 +22,7 @@
 #include <string.h>
 
 #include <cuda.h>
+#include <nvtx3/nvToolsExt.h>
 
 #include "tests/fake_gpu/common/bf16.h"
 #include "tests/fake_gpu/common/image.h"
@@ -198,6 +200,22 @@ static double work_modules(long rounds)
 	return sum_of(y, ROWS * STRIDE);
 }
 
+static double work_steps(long rounds)
+{
+	void *x = make(ROWS * STRIDE, 0.125F), *y = make(ROWS * STRIDE, 1);
+	int rows = ROWS, columns = COLUMNS;
+	long stride = STRIDE;
+	void *arguments[] = {&x, &y, &rows, &columns, &stride};
+
+	for (long i = 0; i < rounds; i++) {
+		nvtxRangePushA("step");
+		for (long j = 0; j < 1 + 2 * (i % 2); j++)
+			launch(0, arguments);
+		nvtxRangePop();
+	}
+	return sum_of(y, ROWS * STRIDE);
+}
+
 static double work_double(long rounds, bool blank, bool shapes)
 {
 	void *x = make(ROWS * STRIDE, blank ? 0 : 0.125F), *y = make(ROWS * STRIDE, 1);
@@ -313,6 +331,8 @@ int main(int argc, char **argv)
 	if (strcmp(argv[1], "double") == 0 || strcmp(argv[1], "blank") == 0 ||
 	    strcmp(argv[1], "shapes") == 0)
 		sum = work_double(rounds, argv[1][0] == 'b', argv[1][0] == 's');
+	else if (strcmp(argv[1], "steps") == 0)
+		sum = work_steps(rounds);
 	else if (strcmp(argv[1], "modules") == 0)
 		sum = work_modules(rounds);
 	else if (strcmp(argv[1], "silu") == 0)
