@@ -11,6 +11,7 @@
 struct whole {
 	struct kp_compare_part sum;
 	double noise_rms; /* of its second run against its first; NaN: there was none */
+	struct kp_piece_errors truth;
 	uint64_t outside; /* words of guards that were written */
 	struct kp_compare_worst worst[KP_AB_WORST];
 };
@@ -82,6 +83,11 @@ static struct kp_ab_accuracy_verdict judge_output(const struct kp_ab_slot *slot,
 		.rms_original = rms(sum->original2, sum->finite),
 		.noise_rms = whole->noise_rms,
 		.rms_tolerated = slot->job.rule->tolerance.rms,
+		.truth_elements = whole->truth.elements,
+		.truth_rms = rms(whole->truth.truth2, whole->truth.elements),
+		.truth_rms_original = rms(whole->truth.original2, whole->truth.elements),
+		.truth_rms_candidate = rms(whole->truth.candidate2, whole->truth.elements),
+		.truth_unit = data->matrix.dtype == KP_DTYPE_BF16 ? 0x1p-9 : 0x1p-12,
 	};
 
 	return kp_ab_accuracy(&figures);
@@ -121,13 +127,19 @@ static void write_output(uint32_t i, const struct whole *whole, bool more)
 
 	kp_ab_write("%s{\"data\":%u,\"elements\":%llu,\"mismatches\":%llu,\"mask_different\":%llu,"
 		    "\"outside\":%llu,\"max_abs\":%s,\"max_ulps\":%llu,\"rms\":%s,"
-		    "\"rms_original\":%s,\"cosine\":%s,\"noise_rms\":%s,\"worst\":[",
+		    "\"rms_original\":%s,\"cosine\":%s,\"noise_rms\":%s,",
 		    more ? "," : "", i, (unsigned long long)sum->elements,
 		    (unsigned long long)sum->mismatches, (unsigned long long)sum->mask_different,
 		    (unsigned long long)whole->outside + sum->gaps, kp_ab_number(sum->largest).text,
 		    (unsigned long long)sum->ulps, kp_ab_number(off).text, kp_ab_number(size).text,
 		    kp_ab_number(scale > 0 ? sum->product / scale : NAN).text,
 		    kp_ab_number(whole->noise_rms).text);
+	kp_ab_write("\"truth\":{\"elements\":%llu,\"rms\":%s,\"rms_original\":%s,"
+		    "\"rms_candidate\":%s},\"worst\":[",
+		    (unsigned long long)whole->truth.elements,
+		    kp_ab_number(rms(whole->truth.truth2, whole->truth.elements)).text,
+		    kp_ab_number(rms(whole->truth.original2, whole->truth.elements)).text,
+		    kp_ab_number(rms(whole->truth.candidate2, whole->truth.elements)).text);
 	for (int j = 0; j < KP_AB_WORST && whole->worst[j].difference > 0; j++)
 		kp_ab_write("%s[%llu,%llu,%s,%s]", j ? "," : "",
 			    (unsigned long long)whole->worst[j].row,
@@ -167,6 +179,7 @@ static void judge(const struct kp_ab_slot *slot)
 		if (job->data[i].role == KP_AB_INPUT)
 			continue;
 		whole = add_up(&slot->host->outputs[i], blocks_of(&job->data[i]), slot->noise);
+		whole.truth = kp_ab_truth_of(slot, i);
 		found = judge_output(slot, &job->data[i], &whole, inputs_changed);
 		fault = fault == KP_AB_FAULT_NONE ? found.fault : fault;
 		says_little &= found.says_little;

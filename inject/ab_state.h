@@ -91,6 +91,12 @@ enum kp_ab_reason kp_ab_shadow_begin(struct kp_ab_context *context, const struct
 /* After the original. True: it has to run again. */
 bool kp_ab_shadow_end(struct kp_ab_context *context, struct kp_ab_slot *slot, bool succeeded);
 
+/* ab_truth.c, with the mutex: inputs of pieces, before the candidate; results, after the original;
+ * and what they say of an output of the job. */
+void kp_ab_truth_begin(struct kp_ab_slot *slot, uint32_t tried);
+void kp_ab_truth_fetch(struct kp_ab_slot *slot);
+struct kp_piece_errors kp_ab_truth_of(const struct kp_ab_slot *slot, uint32_t data);
+
 /* ab_judge.c, with the mutex: what has come of comparisons. */
 void kp_ab_judge(void);
 

@@ -90,6 +90,21 @@ static void take_worst(struct kp_ab_accuracy *accuracy, const cJSON *list)
 	}
 }
 
+static void add_truth(struct kp_ab_accuracy *accuracy, const cJSON *map)
+{
+	bool good = true;
+	uint64_t elements = whole(map, "elements", &good);
+	double rms = real_of(map, "rms"), original = real_of(map, "rms_original");
+	double candidate = real_of(map, "rms_candidate");
+
+	if (!good || elements == 0 || isnan(rms + original + candidate))
+		return;
+	accuracy->truth_elements += elements;
+	accuracy->truth2 += rms * rms * (double)elements;
+	accuracy->truth_original2 += original * original * (double)elements;
+	accuracy->truth_candidate2 += candidate * candidate * (double)elements;
+}
+
 static bool add_output(struct kp_ab_rule_result *rule, const cJSON *map)
 {
 	bool good = true;
@@ -121,6 +136,7 @@ static bool add_output(struct kp_ab_rule_result *rule, const cJSON *map)
 	accuracy->rms_original = larger(accuracy->rms_original, real_of(map, "rms_original"));
 	accuracy->cosine = smaller(accuracy->cosine, real_of(map, "cosine"));
 	accuracy->noise_rms = larger(accuracy->noise_rms, real_of(map, "noise_rms"));
+	add_truth(accuracy, cJSON_GetObjectItemCaseSensitive(map, "truth"));
 	return good;
 }
 

@@ -25,6 +25,9 @@ struct kp_ab_accuracy {
 	bool seen;
 	uint64_t elements, mismatches, mask_different, outside, max_ulps;
 	double max_abs, rms, rms_original, cosine, noise_rms; /* the worst of each */
+	/* In float64: how many, and sums of squares of them and of what both are off. */
+	uint64_t truth_elements;
+	double truth2, truth_original2, truth_candidate2;
 	struct kp_ab_worst worst[KP_AB_WORST];
 	size_t worst_count;
 };

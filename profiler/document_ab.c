@@ -35,6 +35,12 @@ static void emit_accuracy(struct kp_emit *emit, const struct kp_ab_accuracy *acc
 	kp_emit_number(emit, "rms_original", accuracy->rms_original, 12);
 	kp_emit_number(emit, "cosine", accuracy->cosine, 12);
 	kp_emit_number(emit, "noise_rms", accuracy->noise_rms, 12);
+	kp_emit_count(emit, "truth_elements", accuracy->truth_elements);
+	kp_emit_number(emit, "truth_rms", kp_ab_truth_rms(accuracy, accuracy->truth2), 12);
+	kp_emit_number(emit, "truth_rms_original",
+		       kp_ab_truth_rms(accuracy, accuracy->truth_original2), 12);
+	kp_emit_number(emit, "truth_rms_candidate",
+		       kp_ab_truth_rms(accuracy, accuracy->truth_candidate2), 12);
 	emit_worst(emit, accuracy);
 	kp_emit_map_end(emit);
 }

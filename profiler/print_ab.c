@@ -20,6 +20,11 @@ uint64_t kp_ab_replaced(const struct kp_ab_rule_result *result)
 	return result->counts[KP_AB_COUNT_REPLACED] + result->counts[KP_AB_COUNT_REPLACED_CAPTURED];
 }
 
+double kp_ab_truth_rms(const struct kp_ab_accuracy *accuracy, double squares)
+{
+	return accuracy->truth_elements ? sqrt(squares / (double)accuracy->truth_elements) : NAN;
+}
+
 static void print_counts(FILE *file, const struct kp_ab_rule_result *result)
 {
 	fprintf(file, "  launches   %" PRIu64 " seen, %" PRIu64 " eligible, %" PRIu64 " replaced",
@@ -74,6 +79,14 @@ static void print_accuracy(FILE *file, const struct kp_ab_accuracy *accuracy, co
 	if (!isnan(accuracy->noise_rms))
 		fprintf(file, "; the original's own noise %.3g", accuracy->noise_rms);
 	fputc('\n', file);
+	if (accuracy->truth_elements)
+		fprintf(file,
+			"             float64 of %" PRIu64
+			": the original is %.3g off, replaced %.3g, rms of %.3g\n",
+			accuracy->truth_elements,
+			kp_ab_truth_rms(accuracy, accuracy->truth_original2),
+			kp_ab_truth_rms(accuracy, accuracy->truth_candidate2),
+			kp_ab_truth_rms(accuracy, accuracy->truth2));
 	for (size_t i = 0; accuracy->mismatches && i < accuracy->worst_count; i++)
 		fprintf(file, "             [%" PRIu64 ", %" PRIu64 "] %.9g, replaced %.9g\n",
 			accuracy->worst[i].row, accuracy->worst[i].column,

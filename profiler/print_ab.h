@@ -25,6 +25,9 @@ extern const char *const kp_ab_mode_names[];
 /* Units a second in an arm: 0, originals; 1. NaN: phases do not count by ranges. */
 double kp_ab_units_per_s(const struct kp_ab_report *view, int arm);
 
+/* Of one of the sums of squares. NaN: nothing was computed in float64. */
+double kp_ab_truth_rms(const struct kp_ab_accuracy *accuracy, double squares);
+
 /* All of the originals that the program did not see. */
 uint64_t kp_ab_replaced(const struct kp_ab_rule_result *result);
 

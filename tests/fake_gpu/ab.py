@@ -107,6 +107,10 @@ def play_builtin(work, name, least):
         require(rule["launches"]["replaced"] >= least, f"{rule['launches']}")
         accuracy = rule["accuracy"][0]
         require(accuracy["cosine"] > 0.9999 and accuracy["elements"] > 0, f"{accuracy}")
+        # Both are off from float64 by what rounding to bf16 makes: half of 2^-8 at most.
+        require(accuracy["truth_elements"] >= 16, f"{accuracy}")
+        for who in ("original", "candidate"):
+            require(0 < accuracy[f"truth_rms_{who}"] < accuracy["truth_rms"] / 512, f"{accuracy}")
         bare = place.run([os.path.join(place.fakes, "prog_ab"), work, "200"],
                          place.environment(scenario, traced=False))
         require(abs(float(outcome.result.out) - float(bare.out)) <
