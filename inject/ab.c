@@ -31,6 +31,9 @@ struct under_way {
 	struct kp_ab_context *context;
 	struct kp_ab_slot *slot;
 	struct kp_ab_sample *sample;
+	/* While it is looked at: as it is made, of a launch, and as rules see it. */
+	const struct kp_ab_launch *launch;
+	const struct kp_ab_view *view;
 	bool strayed; /* the user's replacement has worked on another stream */
 	bool product; /* a call: its own launches are not looked at */
 	bool marked;  /* a call that is captured: its nodes are told behind it */
@@ -251,7 +254,8 @@ static void restore(CUstreamCaptureMode *mode)
 static struct kp_ab_slot *shadow(struct kp_ab_variant *variant)
 {
 	enum kp_ab_reason reason = KP_AB_REASON_UNVERIFIED;
-	struct kp_ab_slot *slot = NULL;
+	struct kp_ab_slot *slot = NULL, *before;
+	uint32_t tried;
 	CUstreamCaptureMode mode;
 
 	if (!kp_ab_job_is_known(&own->job)) {
@@ -261,8 +265,11 @@ static struct kp_ab_slot *shadow(struct kp_ab_variant *variant)
 	if (pthread_mutex_trylock(&kp_ab.rare) == 0) {
 		relax(&mode);
 		kp_ab_judge();
-		reason = kp_ab_shadow_begin(own->context, &own->job,
-					    atomic_fetch_add(&variant->tried, 1), &slot);
+		tried = atomic_fetch_add(&variant->tried, 1);
+		before = kp_ab_extra(own->context, &own->job, own->launch, own->view, tried);
+		reason = kp_ab_shadow_begin(own->context, &own->job, tried, &slot);
+		if (slot)
+			kp_ab_judge_first(slot, before);
 		restore(&mode);
 		pthread_mutex_unlock(&kp_ab.rare);
 	}
@@ -464,6 +471,8 @@ static __attribute__((noinline)) bool look_at_launch(const struct kp_ab_launch *
 	if (!find_own() || !see(launch, layout, &seen))
 		return false;
 	own->product = false;
+	own->launch = launch;
+	own->view = &seen.view;
 	kp_ab_inside = true;
 	replaced = look(rules, &seen.view, stream_of(launch->stream, launch->per_thread));
 	kp_ab_inside = false;
@@ -512,6 +521,7 @@ bool kp_ab_product_looked_at(uint32_t rules, const int64_t *symbols, CUstream st
 		excuse((uint32_t)__builtin_ctz(rules), KP_AB_REASON_POINTER_MODE);
 	}
 	own->product = true;
+	own->launch = NULL;
 	kp_ab_inside = true;
 	replaced = look(rules, &view, stream);
 	kp_ab_inside = false;

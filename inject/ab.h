@@ -18,9 +18,10 @@
  *
  * Files: ab.c (start, stop, the way of a launch), ab_match.c (which rules a kernel may fit),
  * ab_job.c (what a rule makes of a launch), ab_context.c (code and memory of a context),
- * ab_candidate.c (launching), ab_trial.c (first exposure elsewhere), ab_shadow.c and ab_judge.c
- *(comparison), ab_turns.c (whose turn it is), ab_times.c, ab_counts.c and ab_write.c (results),
- *ab_gemm.c (calls of cuBLAS), ab_graph*.c (graphs).
+ * ab_candidate.c (launching), ab_modules.c (where kernels are from), ab_trial.c (first exposure
+ * elsewhere), ab_shadow.c, ab_extra.c, ab_truth.c and ab_judge.c (comparison), ab_turns.c (whose
+ * turn it is), ab_times.c, ab_counts.c and ab_write.c (results), ab_gemm.c (calls of cuBLAS),
+ * ab_graph*.c (graphs).
  */
 #ifndef KP_INJECT_AB_H
 #define KP_INJECT_AB_H
@@ -58,6 +59,7 @@ struct kp_ab_launch {
 	CUstream stream;
 	bool per_thread;
 	void **parameters, **extra;
+	bool has_attributes;
 };
 
 /* Whether the launcher left a plan. No call of the C library: dlsym asks. */

@@ -59,6 +59,9 @@ struct kp_ab_slot {
 	bool repeated; /* and has run once */
 	uint64_t scratch[KP_AB_TENSORS_MOST], again[KP_AB_TENSORS_MOST];
 	struct kp_ab_piece pieces[KP_AB_PIECES];
+	uint32_t extra; /* 1 + enum kp_ab_extra: with other inputs; 0: the launch itself */
+	struct kp_ab_slot *before; /* the same launch with other inputs, judged first; or NULL */
+	uint32_t before_turn;
 	char *pieces_memory; /* pinned; NULL: none yet */
 };
 
@@ -105,6 +108,12 @@ struct kp_ab_context {
 		size_t bytes;
 	} workspaces[KP_AB_WORKSPACES];
 	uint32_t workspace_count;
+	/* Memory for other inputs, and the comparison that has used it last; ab_extra.c. */
+	struct {
+		uint64_t memory, bytes;
+		const struct kp_ab_slot *slot;
+		uint32_t turn;
+	} extra;
 	struct kp_ab_spare spares[KP_AB_SPARES];
 	uint32_t spare_count;
 	CUstream captures; /* of kprof's own, for candidates that are captured */

@@ -159,7 +159,7 @@ static void conclude(const struct kp_ab_slot *slot, enum kp_ab_fault fault, bool
 
 	if (fault != KP_AB_FAULT_NONE)
 		atomic_fetch_or(&kp_ab.wrong, 1U << slot->job.number);
-	else if (variant && !says_little)
+	else if (variant && !says_little && !slot->extra)
 		atomic_fetch_add(&variant->passed, 1);
 }
 
@@ -169,9 +169,11 @@ static void judge(const struct kp_ab_slot *slot)
 	bool inputs_changed = changes_inputs(slot), says_little = true, more = false;
 	enum kp_ab_fault fault = KP_AB_FAULT_NONE;
 
-	kp_ab_write("{\"shadow\":{\"rule\":%u,\"shape\":\"%016llx\",\"poison\":\"%08x\","
-		    "\"outputs\":[",
+	kp_ab_write("{\"shadow\":{\"rule\":%u,\"shape\":\"%016llx\",\"poison\":\"%08x\",",
 		    job->number, (unsigned long long)job->shape, slot->poison);
+	if (slot->extra)
+		kp_ab_write("\"inputs\":\"%s\",", kp_ab_extra_names[slot->extra - 1]);
+	kp_ab_write("\"outputs\":[");
 	for (uint32_t i = 0; i < job->data_count; i++) {
 		struct kp_ab_accuracy_verdict found;
 		struct whole whole;
@@ -193,6 +195,24 @@ static void judge(const struct kp_ab_slot *slot)
 	conclude(slot, fault, says_little);
 }
 
+static bool is_there(const struct kp_ab_slot *slot)
+{
+	return atomic_load(&slot->busy) && slot->host && *slot->told == slot->turn;
+}
+
+static void judge_slot(struct kp_ab_slot *slot)
+{
+	atomic_thread_fence(memory_order_acquire);
+	judge(slot);
+	atomic_store(&slot->busy, 0);
+}
+
+void kp_ab_judge_first(struct kp_ab_slot *slot, struct kp_ab_slot *before)
+{
+	slot->before = before;
+	slot->before_turn = before ? before->turn : 0;
+}
+
 void kp_ab_judge(void)
 {
 	for (size_t i = 0; i < KP_AB_CONTEXTS_MOST; i++) {
@@ -201,11 +221,13 @@ void kp_ab_judge(void)
 		for (size_t j = 0; context && j < KP_AB_SLOTS; j++) {
 			struct kp_ab_slot *slot = &context->slots[j];
 
-			if (!atomic_load(&slot->busy) || !slot->host || *slot->told != slot->turn)
+			if (!is_there(slot))
 				continue;
-			atomic_thread_fence(memory_order_acquire);
-			judge(slot);
-			atomic_store(&slot->busy, 0);
+			/* It came before on the same stream: it is there. */
+			if (slot->before && slot->before->turn == slot->before_turn &&
+			    is_there(slot->before))
+				judge_slot(slot->before);
+			judge_slot(slot);
 		}
 	}
 }

@@ -91,7 +91,7 @@ static struct kp_ab_result *result_of(const struct kp_ab_slot *slot)
 static bool copy(struct kp_ab_context *context, const struct kp_ab_slot *slot,
 		 struct kp_matrix from, struct kp_matrix to)
 {
-	const struct kp_copy_args args = {from, to};
+	const struct kp_copy_args args = {from, to, KP_COPY_PLAIN};
 
 	return kp_ab.candidates->copy(context->set.compare, &args, slot->job.stream) == KP_OK;
 }
@@ -187,6 +187,8 @@ enum kp_ab_reason kp_ab_shadow_begin(struct kp_ab_context *context, const struct
 	slot->job = *job;
 	slot->noise = noise;
 	slot->repeated = false;
+	slot->extra = 0;
+	slot->before = NULL;
 	slot->poison = poisons[tried % 2];
 	slot->turn++;
 	touched = lay_out(slot);

@@ -91,6 +91,14 @@ enum kp_ab_reason kp_ab_shadow_begin(struct kp_ab_context *context, const struct
 /* After the original. True: it has to run again. */
 bool kp_ab_shadow_end(struct kp_ab_context *context, struct kp_ab_slot *slot, bool succeeded);
 
+/*
+ * ab_extra.c, with the mutex: a comparison with other inputs, as a whole; its slot. NULL: there is
+ * none, or `launch` is NULL (a call).
+ */
+struct kp_ab_slot *kp_ab_extra(struct kp_ab_context *context, const struct kp_ab_job *job,
+			       const struct kp_ab_launch *launch, const struct kp_ab_view *view,
+			       uint32_t tried);
+
 /* ab_truth.c, with the mutex: inputs of pieces, before the candidate; results, after the original;
  * and what they say of an output of the job. */
 void kp_ab_truth_begin(struct kp_ab_slot *slot, uint32_t tried);
@@ -99,6 +107,8 @@ struct kp_piece_errors kp_ab_truth_of(const struct kp_ab_slot *slot, uint32_t da
 
 /* ab_judge.c, with the mutex: what has come of comparisons. */
 void kp_ab_judge(void);
+/* One that is under way is judged when another one has been; `before` may be NULL. */
+void kp_ab_judge_first(struct kp_ab_slot *slot, struct kp_ab_slot *before);
 
 /* ab_turns.c */
 enum kp_ab_turn { KP_AB_TURN_ORIGINAL, KP_AB_TURN_CANDIDATE, KP_AB_TURN_SHADOW };

@@ -144,13 +144,20 @@ static bool add_shadow(struct kp_ab_results *results, const cJSON *map)
 {
 	struct kp_ab_rule_result *rule = rule_of(results, map);
 	const cJSON *fault = cJSON_GetObjectItemCaseSensitive(map, "fault"), *output;
+	const cJSON *inputs = cJSON_GetObjectItemCaseSensitive(map, "inputs");
 	bool good = rule != NULL;
 
 	if (!good)
 		return false;
 	rule->shadows++;
-	if (cJSON_IsString(fault) && rule->wrong++ == 0)
+	for (int i = 0; cJSON_IsString(inputs) && i < KP_AB_EXTRA_COUNT; i++)
+		rule->extras[i] += strcmp(inputs->valuestring, kp_ab_extra_names[i]) == 0;
+	if (cJSON_IsString(fault) && rule->wrong++ == 0) {
 		snprintf(rule->fault, sizeof(rule->fault), "%s", fault->valuestring);
+		if (cJSON_IsString(inputs))
+			snprintf(rule->fault_inputs, sizeof(rule->fault_inputs), "%s",
+				 inputs->valuestring);
+	}
 	cJSON_ArrayForEach(output, cJSON_GetObjectItemCaseSensitive(map, "outputs")) good &=
 		add_output(rule, output);
 	return good;

@@ -48,8 +48,10 @@ struct kp_ab_module {
 
 struct kp_ab_rule_result {
 	uint64_t counts[KP_AB_COUNT_COUNT], reasons[KP_AB_REASON_COUNT];
-	uint64_t shadows, wrong; /* comparisons that ended */
-	char fault[16];          /* of the first that was wrong; empty: none was */
+	uint64_t shadows, wrong;            /* comparisons that ended */
+	uint64_t extras[KP_AB_EXTRA_COUNT]; /* of these, with other inputs */
+	char fault_inputs[16]; /* which, of the first that was wrong; empty: the program's own */
+	char fault[16];        /* of the first that was wrong; empty: none was */
 	struct kp_ab_module modules[KP_AB_MODULES_MOST];
 	size_t module_count;
 	uint64_t trials;                    /* shapes that did no harm in a process of their own */

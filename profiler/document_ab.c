@@ -153,7 +153,12 @@ static void emit_rule(struct kp_emit *emit, const struct kp_ab_report *view, siz
 			       ? NULL
 			       : kp_trial_fault_key(result->trial_fault));
 	kp_emit_count(emit, "comparisons", result->shadows);
+	kp_emit_map_begin(emit, "other_inputs");
+	for (int i = 0; i < KP_AB_EXTRA_COUNT; i++)
+		kp_emit_count(emit, kp_ab_extra_names[i], result->extras[i]);
+	kp_emit_map_end(emit);
 	kp_emit_count(emit, "comparisons_wrong", result->wrong);
+	kp_emit_string(emit, "fault_inputs", result->fault_inputs[0] ? result->fault_inputs : NULL);
 	kp_emit_string(emit, "fault", result->fault[0] ? result->fault : NULL);
 	kp_emit_list_begin(emit, "accuracy");
 	for (uint32_t i = 0; i < KP_AB_TENSORS_MOST; i++)

@@ -65,6 +65,22 @@ static void print_trials(FILE *file, const struct kp_ab_rule_result *result)
 	}
 }
 
+/* What all comparisons with other inputs than the program's were. */
+static void print_extras(FILE *file, const struct kp_ab_rule_result *result)
+{
+	uint64_t all = 0;
+
+	for (int i = 0; i < KP_AB_EXTRA_COUNT; i++)
+		all += result->extras[i];
+	if (!all)
+		return;
+	fputs("  inputs     of the program's own; compared again with one of them", file);
+	for (int i = 0; i < KP_AB_EXTRA_COUNT; i++)
+		fprintf(file, "%s %s %" PRIu64, i ? "," : "", kp_ab_extra_names[i],
+			result->extras[i]);
+	fputs(" times\n", file);
+}
+
 static void print_accuracy(FILE *file, const struct kp_ab_accuracy *accuracy, const char *name)
 {
 	fprintf(file, "  %-10s %" PRIu64 " elements: ", name, accuracy->elements);
@@ -120,7 +136,8 @@ static void print_judged(FILE *file, const struct kp_ab_rule_result *result,
 	print_change(file, &judged->estimate);
 	print_conclusion(file, judged);
 	if (result->wrong)
-		fprintf(file, " (%s, in %" PRIu64 " of %" PRIu64 " comparisons)", result->fault,
+		fprintf(file, " (%s%s%s, in %" PRIu64 " of %" PRIu64 " comparisons)", result->fault,
+			result->fault_inputs[0] ? " with an input " : "", result->fault_inputs,
 			result->wrong, result->shadows);
 	fputc('\n', file);
 }
@@ -204,6 +221,7 @@ static void print_rule(FILE *file, const struct kp_ab_report *view, size_t rule)
 	print_counts(file, result);
 	print_trials(file, result);
 	print_modules(file, result);
+	print_extras(file, result);
 	for (uint32_t i = 0; i < KP_AB_TENSORS_MOST; i++)
 		if (result->accuracy[i].seen)
 			print_accuracy(file, &result->accuracy[i],

@@ -88,7 +88,7 @@ static bool check_rule(const struct kp_ab_plan *plan, const struct kp_ab_rule *r
 {
 	bool file = rule->replace != KP_AB_REPLACE_BUILTIN;
 
-	return is_text(plan, rule->name, true) && rule->repeatable <= 1 &&
+	return is_text(plan, rule->name, true) && rule->repeatable <= 1 && rule->as_given <= 1 &&
 	       rule->match <= KP_AB_MATCH_GEMM &&
 	       is_text(plan, rule->pattern, rule->match != KP_AB_MATCH_GEMM) &&
 	       rule->replace <= KP_AB_REPLACE_LIBRARY &&

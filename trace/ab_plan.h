@@ -92,6 +92,8 @@ struct kp_ab_rule {
 	uint32_t first_size, size_count; /* bytes of each parameter; 0: any */
 	uint32_t repeatable;             /* 1: running the original twice is as running it once */
 	struct kp_ab_span when, grid[3], block[3], shared; /* grid, block: of a module; absent: 1 */
+	uint32_t as_given; /* 1: not with other inputs than the program's */
+	uint32_t reserved;
 	uint64_t module; /* kp_image_hash of the code that it is from; 0: any */
 	struct kp_ab_tolerance tolerance;
 };

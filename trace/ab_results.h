@@ -57,6 +57,21 @@ enum kp_ab_reason {
 extern const char *const kp_ab_count_names[KP_AB_COUNT_COUNT];
 extern const char *const kp_ab_reason_names[KP_AB_REASON_COUNT];
 
+/* X(NAME, name, what it is): other inputs than the program's, of which one is changed. */
+#define KP_AB_EXTRAS(X)                                                                            \
+	X(NEGATED, "negated", "with the other sign")                                               \
+	X(HALVED, "halved", "half as large")                                                       \
+	X(REVERSED, "reversed", "its rows, or its columns, in reverse")
+
+enum kp_ab_extra {
+#define KP_AB_EXTRA_ENUM(NAME, name, what) KP_AB_EXTRA_##NAME,
+	KP_AB_EXTRAS(KP_AB_EXTRA_ENUM)
+#undef KP_AB_EXTRA_ENUM
+		KP_AB_EXTRA_COUNT
+};
+
+extern const char *const kp_ab_extra_names[KP_AB_EXTRA_COUNT];
+
 /* Worst elements of a comparison that are written. */
 #define KP_AB_WORST 4
 

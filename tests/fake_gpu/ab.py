@@ -188,6 +188,28 @@ def play_wrong(entry, fault, work="double", least=250):
     return play
 
 
+def play_inputs(entry, inputs):
+    """What is right for the program's inputs alone is found by others; nothing of them is seen."""
+    def play(scenario, place):
+        options = ("--mode", "swap", "--again", "5")
+        outcome = run_ab(scenario, place, ["double", "300"], options, rules_for(place, entry),
+                         status=123)
+        rule = outcome.rule("double")
+        require_equal("fault", (rule["fault"], rule["fault_inputs"]), ("mismatch", inputs))
+        require(rule["other_inputs"][inputs] > 0, f"{rule['other_inputs']}")
+        require(f"mismatch with an input {inputs}" in outcome.result.err, outcome.result.err)
+        if inputs == "negated":  # the first that there are: before the program sees anything
+            require_equal("replaced", rule["launches"]["replaced"], 0)
+        rules = rules_for(place, entry) + "  other_inputs: false\n"
+        outcome = run_ab(scenario, place, ["double", "300"], options, rules)
+        require_equal("others", sum(outcome.rule("double")["other_inputs"].values()), 0)
+        # What may not run twice has its own inputs alone, too.
+        outcome = run_ab(scenario, place, ["double", "300"], options,
+                         rules_for(place, entry, repeatable="false"))
+        require_equal("others", sum(outcome.rule("double")["other_inputs"].values()), 0)
+    return play
+
+
 def play_nothing(scenario, place):
     """Rules that fit no launch, or whose replacement refuses: status 122, not a gain of 1.00."""
     outcome = run_ab(scenario, place, ["double", "50"], (),
@@ -503,6 +525,9 @@ SCENARIOS = [
     Scenario("ab_self_test", program="prog_ab", play=play_controls, faults="wall"),
     ab("self_test_seeds", play_seeds),
     ab("self_test_failed", play_failed),
+    ab("inputs_negated", play_inputs("clamped", "negated")),
+    ab("inputs_halved", play_inputs("flushed", "halved")),
+    ab("inputs_reversed", play_inputs("by_heart", "reversed")),
     ab("zeros", play_wrong("zeros", "mismatch")),
     ab("blank", play_wrong("zeros", "mismatch", "blank", 100)),
     ab("stale", play_wrong("stale", "mask")),
