@@ -13,10 +13,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "inject/ab_extra.h"
 #include "inject/ab_graph_calls.h"
 #include "inject/ab_match.h"
 #include "inject/ab_modules.h"
 #include "inject/ab_state.h"
+#include "inject/ab_trial.h"
 #include "inject/hooks.h"
 #include "inject/state.h"
 

@@ -33,15 +33,6 @@ struct kp_ab_result {
 	struct kp_ab_output_result outputs[KP_AB_TENSORS_MOST];
 };
 
-/* A piece that is computed in float64 as well; ab_truth.c. */
-#define KP_AB_PIECES 2
-struct kp_ab_piece {
-	bool used;
-	uint32_t data;    /* of the job: the output that it is of */
-	uint64_t scratch; /* where the candidate has written it */
-	struct kp_piece piece;
-};
-
 /* One comparison under way. Its owner is who set `busy`, then the GPU, then who judges. */
 struct kp_ab_slot {
 	_Atomic uint32_t busy;

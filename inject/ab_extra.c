@@ -1,6 +1,6 @@
 /*
  * Comparisons with other inputs than the program has: live ones with one of them negated, halved,
- * or with its rows, or columns, in reverse; see ab_state.h.
+ * or with its rows, or columns, in reverse; see ab_extra.h.
  *
  * Original and candidate both run in memory of kprof's own, before the launch itself is compared.
  * The original finds it by its parameters, in which the program's addresses are replaced: only
@@ -8,7 +8,7 @@
  * it writes besides is written again by the launch itself.
  */
 #define __CUDA_API_VERSION_INTERNAL
-#include "inject/ab_state.h"
+#include "inject/ab_extra.h"
 
 #include <string.h>
 
@@ -71,7 +71,7 @@ static uint64_t moved_address(const struct kp_ab_job *job, const struct kp_ab_jo
 static uint64_t move_job(const struct kp_ab_job *job, uint64_t memory, struct kp_ab_job *out)
 {
 	uint64_t used = 0;
-	uint32_t at, found;
+	uint32_t at, found = 0;
 
 	*out = *job;
 	for (uint32_t i = 0; i < job->data_count; i++) {
@@ -165,7 +165,7 @@ static uint32_t choose_input(const struct kp_ab_job *job, uint32_t n)
 
 	for (uint32_t i = 0; i < job->data_count; i++)
 		inputs += job->data[i].role == KP_AB_INPUT;
-	n %= inputs;
+	n %= inputs ? inputs : 1;
 	for (uint32_t i = 0; i < job->data_count; i++)
 		if (job->data[i].role == KP_AB_INPUT && n-- == 0)
 			return i;

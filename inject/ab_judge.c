@@ -1,5 +1,6 @@
 /* What has come of comparisons, and what follows from it; see ab_state.h. With the mutex. */
 #define __CUDA_API_VERSION_INTERNAL
+#include "inject/ab_extra.h"
 #include "inject/ab_state.h"
 
 #include <math.h>

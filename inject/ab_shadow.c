@@ -8,6 +8,7 @@
  * and after the candidate, which must leave them alone.
  */
 #define __CUDA_API_VERSION_INTERNAL
+#include "inject/ab_extra.h"
 #include "inject/ab_state.h"
 
 #include <string.h>

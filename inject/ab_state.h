@@ -66,18 +66,6 @@ bool kp_ab_job_is_known(const struct kp_ab_job *job);
 /* The variant of a shape; NULL: there are too many. */
 struct kp_ab_variant *kp_ab_variant(uint64_t shape);
 
-/* ab_trial.c: where trials are asked for, by the path of the plan. */
-void kp_ab_trials_open(const char *plan);
-/*
- * KP_AB_REASON_COUNT: a replacement may run in the program; else why not. What was not tried yet is
- * copied, for a process that tries it.
- */
-enum kp_ab_reason kp_ab_trial_passed(struct kp_ab_variant *variant, struct kp_ab_context *context,
-				     const struct kp_ab_job *job);
-/* Asks for what was copied. Worker only, without the mutex. */
-void kp_ab_trials_work(void);
-void kp_ab_trials_forget(void);
-
 /* ab_candidate.c: whether its code could be loaded. */
 bool kp_ab_candidate_is_loaded(const struct kp_ab_context *context, const struct kp_ab_job *job);
 /* KP_AB_REASON_COUNT: one that is loaded was launched; else why not. `locked`: with the mutex. */
@@ -90,20 +78,6 @@ enum kp_ab_reason kp_ab_shadow_begin(struct kp_ab_context *context, const struct
 				     uint32_t tried, struct kp_ab_slot **out);
 /* After the original. True: it has to run again. */
 bool kp_ab_shadow_end(struct kp_ab_context *context, struct kp_ab_slot *slot, bool succeeded);
-
-/*
- * ab_extra.c, with the mutex: a comparison with other inputs, as a whole; its slot. NULL: there is
- * none, or `launch` is NULL (a call).
- */
-struct kp_ab_slot *kp_ab_extra(struct kp_ab_context *context, const struct kp_ab_job *job,
-			       const struct kp_ab_launch *launch, const struct kp_ab_view *view,
-			       uint32_t tried);
-
-/* ab_truth.c, with the mutex: inputs of pieces, before the candidate; results, after the original;
- * and what they say of an output of the job. */
-void kp_ab_truth_begin(struct kp_ab_slot *slot, uint32_t tried);
-void kp_ab_truth_fetch(struct kp_ab_slot *slot);
-struct kp_piece_errors kp_ab_truth_of(const struct kp_ab_slot *slot, uint32_t data);
 
 /* ab_judge.c, with the mutex: what has come of comparisons. */
 void kp_ab_judge(void);

@@ -1,13 +1,13 @@
 /*
  * First exposure of the user's replacements: the data of a live launch is copied out, and a process
- * of kprof's own tries them on it; trace/ab_trials.h, ab_state.h.
+ * of kprof's own tries them on it; trace/ab_trials.h, ab_trial.h.
  *
  * Copies go to pinned memory, on the launch's stream, before the original; behind them comes a
  * number that says that they are there. The worker writes them to a file and asks. There is one
  * such memory, for one launch at a time: who finds it in use comes again.
  */
 #define __CUDA_API_VERSION_INTERNAL
-#include "inject/ab_state.h"
+#include "inject/ab_trial.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,10 +1,10 @@
 /*
  * The float64 arbiter: of some comparisons of built-ins, pieces are computed anew on the CPU, from
  * inputs that are copied before anything runs, and both results are compared with that; see
- * ab_state.h and kernels/piece.h.
+ * ab_extra.h and kernels/piece.h.
  */
 #define __CUDA_API_VERSION_INTERNAL
-#include "inject/ab_state.h"
+#include "inject/ab_extra.h"
 
 #include <errno.h>
 #include <sys/mman.h>

@@ -63,8 +63,8 @@ static void print_trials(FILE *file, const struct kp_ab_rule_result *result)
 		fprintf(file, "  trial      %" PRIu64 " shape%s did no harm in another process\n",
 			result->trials, result->trials == 1 ? "" : "s");
 		if (result->reasons[KP_AB_REASON_CAPTURED] && !kp_ab_replaced(result))
-			fputs("             only when graphs were captured already: --no-try lets it "
-			      "in at once\n",
+			fputs("             when graphs were captured already: --no-try lets it in "
+			      "at once\n",
 			      file);
 	}
 }

@@ -307,4 +307,5 @@ void kp_trial_run(const struct kp_ab_plan *plan, const char *path, struct kp_tri
 		fault = run(trying);
 	}
 	atomic_store(&out->fault, fault);
+	free(trying);
 }

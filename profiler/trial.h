@@ -4,7 +4,7 @@
  * sides, and it runs there twice.
  *
  * For a process that is there for this alone: what is tried may crash it, hang it, or end its
- * context for good. Nothing is freed.
+ * context for good. What the GPU has is not freed.
  */
 #ifndef KP_PROFILER_TRIAL_H
 #define KP_PROFILER_TRIAL_H

@@ -199,12 +199,13 @@ static enum kp_ab_trial_fault try_in_process(const struct answering *of, uint32_
 	return (enum kp_ab_trial_fault)(atomic_load(&of->trial->fault) % KP_AB_TRIAL_FAULT_COUNT);
 }
 
-/* One write, so that the line is whole beside those of others. */
-static void tell(const struct answering *of, const struct kp_ab_trial *trial,
+/* One write, so that the line is whole beside those of others. False: it could not be written. */
+static bool tell(const struct answering *of, const struct kp_ab_trial *trial,
 		 enum kp_ab_trial_fault fault)
 {
 	int fd = open(of->results, O_WRONLY | O_APPEND | O_CLOEXEC), length;
 	char key[32], line[256];
+	bool told;
 
 	snprintf(key, sizeof key, fault == KP_AB_TRIAL_NONE ? "null" : "\"%s\"", faults[fault].key);
 	length = snprintf(line, sizeof line,
@@ -212,10 +213,10 @@ static void tell(const struct answering *of, const struct kp_ab_trial *trial,
 			  "\",\"fault\":%s,\"error\":%" PRId32 "}}\n",
 			  trial->rule, trial->shape, key, atomic_load(&of->trial->error));
 	if (fd < 0)
-		return;
-	if (write(fd, line, (size_t)length) != length)
-		length = 0; /* the state says it all the same */
+		return false;
+	told = write(fd, line, (size_t)length) == length;
 	close(fd);
+	return told;
 }
 
 static void answer(const struct answering *of, uint32_t number)
@@ -223,7 +224,8 @@ static void answer(const struct answering *of, uint32_t number)
 	struct kp_ab_trial *trial = &of->trials->trials[number];
 	enum kp_ab_trial_fault fault = try_in_process(of, number);
 
-	tell(of, trial, fault);
+	if (!tell(of, trial, fault) && fault == KP_AB_TRIAL_NONE)
+		fault = KP_AB_TRIAL_NO_DATA; /* what the report does not have must not happen */
 	atomic_store(&trial->state,
 		     fault == KP_AB_TRIAL_NONE ? KP_AB_TRIAL_PASSED : KP_AB_TRIAL_FAILED);
 }

@@ -139,7 +139,7 @@ static void test_ab_rules_errors_have_lines(void **state)
 		{HEAD SILU TAIL "  sequence: [a]\n", 2, "reserved"},
 		{HEAD SILU "  module: 12\n" TAIL, 5, "16 digits"},
 		{HEAD SILU "  module: 0123456789ABCDEF\n" TAIL, 5, "16 digits"},
-		{"rules:\n- {name: a, call: gemm, module: 0123456789abcdef, replace: 1, outputs: 1}\n",
+		{"rules:\n- {name: a, call: gemm, module: 0123456789abcdef, replace: 1, inout: 1}",
 		 2, "no «module»"},
 		{HEAD SILU TAIL "  when: grid_x +\n", 6, "missing"},
 		{HEAD SILU TAIL "  call: gemm\n", 2, "one of"},
