@@ -102,21 +102,38 @@ static uint32_t find(const struct kp_ab_job *job)
 	return KP_AB_TRIALS_MOST;
 }
 
+/* How many shapes of a rule are being tried, or have been; *passed: did no harm. */
+static uint32_t count(uint32_t rule, uint32_t *passed)
+{
+	uint32_t taken = places_taken(), all = 0;
+
+	*passed = 0;
+	for (uint32_t i = 0; i < taken; i++) {
+		if (state_of(i) == KP_AB_TRIAL_FREE || trials->trials[i].rule != rule)
+			continue;
+		*passed += state_of(i) == KP_AB_TRIAL_PASSED;
+		all++;
+	}
+	return all;
+}
+
 /* Whether so many shapes of a rule did no harm that others need not be tried. */
 static bool is_known(uint32_t rule)
 {
-	uint32_t taken = places_taken(), passed = 0;
+	uint32_t passed;
 
-	for (uint32_t i = 0; i < taken; i++)
-		passed += state_of(i) == KP_AB_TRIAL_PASSED && trials->trials[i].rule == rule;
-	return passed >= KP_AB_TRIALS_OF_RULE || (passed > 0 && taken == KP_AB_TRIALS_MOST);
+	count(rule, &passed);
+	return passed >= KP_AB_TRIALS_OF_RULE ||
+	       (passed > 0 && places_taken() == KP_AB_TRIALS_MOST);
 }
 
-/* KP_AB_TRIALS_MOST: all places are taken. */
+/* KP_AB_TRIALS_MOST: all places are taken, or as many as a rule may have. */
 static uint32_t take_place(const struct kp_ab_job *job)
 {
-	uint32_t number = places_taken();
+	uint32_t number = places_taken(), passed;
 
+	if (count(job->number, &passed) >= KP_AB_TRIALS_OF_RULE)
+		return KP_AB_TRIALS_MOST;
 	if (number < KP_AB_TRIALS_MOST)
 		number = atomic_fetch_add(&trials->taken, 1);
 	if (number >= KP_AB_TRIALS_MOST)

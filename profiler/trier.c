@@ -224,10 +224,13 @@ static void answer(const struct answering *of, uint32_t number)
 	struct kp_ab_trial *trial = &of->trials->trials[number];
 	enum kp_ab_trial_fault fault = try_in_process(of, number);
 
-	if (!tell(of, trial, fault) && fault == KP_AB_TRIAL_NONE)
-		fault = KP_AB_TRIAL_NO_DATA; /* what the report does not have must not happen */
-	atomic_store(&trial->state,
-		     fault == KP_AB_TRIAL_NONE ? KP_AB_TRIAL_PASSED : KP_AB_TRIAL_FAILED);
+	/* No replacement runs of which the report does not know. */
+	if (fault != KP_AB_TRIAL_NONE)
+		atomic_store(&trial->state, KP_AB_TRIAL_FAILED);
+	if (tell(of, trial, fault) && fault == KP_AB_TRIAL_NONE)
+		atomic_store(&trial->state, KP_AB_TRIAL_PASSED);
+	else
+		atomic_store(&trial->state, KP_AB_TRIAL_FAILED);
 }
 
 static void serve(struct answering *of, pid_t parent)
