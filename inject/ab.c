@@ -146,11 +146,6 @@ void kp_ab_start(void)
 	errno = error;
 }
 
-void kp_ab_stop(void)
-{
-	atomic_store(&kp_ab.stopped, true);
-}
-
 void kp_ab_forget(void)
 {
 	atomic_store(&kp_ab_on, false);

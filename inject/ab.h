@@ -20,7 +20,8 @@
  * ab_job.c (what a rule makes of a launch), ab_context.c (code and memory of a context),
  * ab_candidate.c (launching), ab_modules.c (where kernels are from), ab_trial.c (first exposure
  * elsewhere), ab_shadow.c, ab_extra.c, ab_truth.c and ab_judge.c (comparison), ab_turns.c (whose
- * turn it is), ab_times.c, ab_counts.c and ab_write.c (results), ab_gemm.c (calls of cuBLAS),
+ * turn it is), ab_times.c, ab_counts.c and ab_write.c (results), ab_watch.c (switches, and
+ * who watches), ab_gemm.c (calls of cuBLAS),
  * ab_graph*.c (graphs).
  */
 #ifndef KP_INJECT_AB_H
@@ -33,6 +34,7 @@
 
 #include "inject/cuda_api.h"
 
+struct kp_board_image;
 struct kp_library_call;
 
 /* ab_turns.c: the name of the range by which phases count; NULL: by launches. One that begins. */
@@ -72,8 +74,14 @@ void *kp_ab_wrapper_of_modules(size_t hook);
 void kp_ab_start(void);
 /* Takes what has come of comparisons, and writes it. Worker only. */
 void kp_ab_work(bool ends);
-/* From now on every original runs; «kprof ctl PID ab off». */
-void kp_ab_stop(void);
+/*
+ * «kprof ctl PID ab on|off»: a rule, by the name that boards tell, or all («») replace from now on,
+ * or do no more; nothing where `verb`, of enum kp_control_verb, is another. NULL, or why not.
+ * Worker only.
+ */
+const char *kp_ab_switch(unsigned verb, const char *name);
+/* Tells a watcher's board of the rules, and adds to their history. Worker only. */
+void kp_ab_watch(struct kp_board_image *image, uint64_t now_ns);
 /* In a forked child. */
 void kp_ab_forget(void);
 /* Functions may have gone, and others come at their addresses. */

@@ -278,12 +278,17 @@ void kp_ab_graph_destroyed(CUgraph graph)
 
 /* ---- launches ---- */
 
+/* Whether forms are by the rules that may replace now. */
+static bool is_of_now(const struct kp_ab_graph *graph)
+{
+	return graph->wrong == (atomic_load(&kp_ab.wrong) & graph->rules) &&
+	       graph->off == (atomic_load(&kp_ab.off) & graph->rules);
+}
+
 /* Whether the forms that stand may not be launched, or could be better. */
 static bool is_outdated(const struct kp_ab_graph *graph)
 {
-	uint32_t wrong = atomic_load(&kp_ab.wrong) & graph->rules;
-
-	if (graph->stale || wrong != graph->wrong)
+	if (graph->stale || !is_of_now(graph))
 		return true;
 	return graph->growing && graph->builds < KP_AB_BUILDS_MOST &&
 	       (graph->launches < 64 || graph->launches % 64 == 0) && kp_ab_graph_has_grown(graph);
@@ -291,8 +296,7 @@ static bool is_outdated(const struct kp_ab_graph *graph)
 
 static bool may_launch_forms(const struct kp_ab_graph *graph)
 {
-	return graph->form_count && !graph->stale &&
-	       graph->wrong == (atomic_load(&kp_ab.wrong) & graph->rules);
+	return graph->form_count && !graph->stale && is_of_now(graph);
 }
 
 /* With the mutex. */
@@ -403,7 +407,7 @@ static __attribute__((noinline)) CUgraphExec launches(struct kp_ab_graph *graph,
 	replay->reason = KP_AB_REASON_SHADOW_MODE;
 	graph->launches++;
 	wait_for_last(graph, replay->stream);
-	if (atomic_load(&kp_ab.stopped))
+	if ((graph->rules & ~atomic_load(&kp_ab.off)) == 0) /* forms stay, for when one is on */
 		replay->reason = KP_AB_REASON_OFF;
 	else if (atomic_load(&graph->lost))
 		replay->reason = KP_AB_REASON_NOT_LOADED;
@@ -435,6 +439,14 @@ static void excuse(uint32_t rule, uint32_t reason, uint32_t more)
 	atomic_fetch_add_explicit(&kp_ab.reasons[rule][reason], more, memory_order_relaxed);
 }
 
+/* Why the launches of a rule that could have been replaced were not. */
+static uint32_t reason_of(const struct kp_ab_replay *replay, uint32_t rule)
+{
+	if (replay->form)
+		return KP_AB_REASON_ORIGINAL_SAMPLE;
+	return atomic_load(&kp_ab.off) >> rule & 1 ? KP_AB_REASON_OFF : replay->reason;
+}
+
 /* Each launch that a graph makes is replaced, or has its reason. */
 static void count_rule(const struct kp_ab_replay *replay, uint32_t rule)
 {
@@ -452,7 +464,7 @@ static void count_rule(const struct kp_ab_replay *replay, uint32_t rule)
 			excuse(rule, i, graph->left[rule][i]);
 			rest -= graph->left[rule][i];
 		}
-	excuse(rule, replay->form ? KP_AB_REASON_ORIGINAL_SAMPLE : replay->reason, rest);
+	excuse(rule, reason_of(replay, rule), rest);
 }
 
 void kp_ab_graph_launched(struct kp_ab_replay *replay, bool succeeded)

@@ -77,6 +77,8 @@ static enum kp_ab_reason look(struct kp_ab_graph *graph, struct kp_ab_context *c
 		return KP_AB_REASON_GRAPH;
 	if (graph->wrong >> job->number & 1)
 		return KP_AB_REASON_WRONG;
+	if (graph->off >> job->number & 1)
+		return KP_AB_REASON_OFF;
 	if (!is_verified(part))
 		return KP_AB_REASON_CAPTURED;
 	if (!context || !kp_ab_candidate_is_loaded(context, job))
@@ -212,8 +214,10 @@ void kp_ab_graph_build(struct kp_ab_graph *graph, struct kp_ab_context *context,
 	bool good;
 
 	kp_ab_graph_unbuild(graph, false);
+	/* What a switch asks for does not count: people are slow. */
+	graph->builds += !graph->builds || graph->off == (atomic_load(&kp_ab.off) & graph->rules);
 	graph->wrong = atomic_load(&kp_ab.wrong) & graph->rules;
-	graph->builds++;
+	graph->off = atomic_load(&kp_ab.off) & graph->rules;
 	/* Each turn finds one more part that is stuck. */
 	for (uint32_t tries = 0; tries < KP_AB_BUILDS_MOST; tries++) {
 		rules = classify(graph, context);

@@ -51,9 +51,10 @@ struct kp_ab_graph {
 	uint32_t ready[KP_AB_RULES_MOST], left[KP_AB_RULES_MOST][KP_AB_REASON_COUNT];
 	struct kp_ab_graph_form forms[KP_AB_FORMS_MOST]; /* the first: all rules */
 	uint32_t form_count;
-	uint32_t builds, wrong; /* wrong: rules that were, when the forms were built */
-	bool stale, growing;    /* the forms are of other parameters; a part may yet be verified */
-	bool device_changes;    /* a node's parameters are the device's to change */
+	uint32_t builds;
+	uint32_t wrong, off; /* rules that were so when the forms were built */
+	bool stale, growing; /* the forms are of other parameters; a part may yet be verified */
+	bool device_changes; /* a node's parameters are the device's to change */
 	enum kp_ab_reason given_up; /* KP_AB_REASON_COUNT: it is not */
 	struct kp_ab_block *blocks; /* memory that its candidates work in */
 	size_t block_count, block_capacity;

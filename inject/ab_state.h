@@ -42,7 +42,8 @@ struct kp_ab_state {
 	_Atomic uint64_t (*counts)[KP_AB_COUNT_COUNT];   /* by rule; never NULL while A/B is on */
 	_Atomic uint64_t (*reasons)[KP_AB_REASON_COUNT]; /* likewise */
 	_Atomic uint32_t wrong;                          /* rules that were rolled back, as bits */
-	_Atomic bool stopped;
+	_Atomic uint32_t off;                            /* that were switched off, likewise */
+	uint64_t switched_ns[KP_AB_RULES_MOST];          /* when; 0: never. The worker's */
 	pthread_mutex_t rare; /* guards slots, samples, workspaces, results; only tried for */
 	struct kp_output results;
 };

@@ -406,7 +406,7 @@ enum kp_ab_reason kp_ab_trial_passed(struct kp_ab_variant *variant, struct kp_ab
 				     const struct kp_ab_job *job)
 {
 	if (job->rule->replace == KP_AB_REPLACE_BUILTIN || !kp_ab.plan.header->trials ||
-	    atomic_load(&kp_ab.stopped))
+	    atomic_load(&kp_ab.off) >> job->number & 1)
 		return KP_AB_REASON_COUNT;
 	if (atomic_load_explicit(&refused, memory_order_relaxed) >> job->number & 1)
 		return KP_AB_REASON_TRIAL_FAILED;

@@ -157,7 +157,7 @@ struct kp_ab_choice kp_ab_turns_choose(struct kp_ab_variant *variant, struct kp_
 {
 	bool verified = atomic_load(&variant->passed) >= KP_AB_PASSES;
 
-	if (atomic_load(&kp_ab.stopped))
+	if (atomic_load(&kp_ab.off) >> job->number & 1)
 		return original(KP_AB_REASON_OFF);
 	if (atomic_load(&kp_ab.wrong) >> job->number & 1)
 		return original(KP_AB_REASON_WRONG);

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "inject/ab.h"
 #include "inject/driver.h"
 #include "inject/tally.h"
 
@@ -104,6 +105,7 @@ const char *kp_boards_attach(int fd)
 				       : "out of memory";
 	}
 	*watcher = (struct watcher){room, board, atomic_load(&room->beat), now_ns};
+	kp_ab_watch(kp_tally_image(kp_boards_tally), now_ns);
 	publish(watcher);
 	return NULL;
 }
@@ -177,6 +179,7 @@ bool kp_boards_tick(bool recording)
 		return false;
 	boards.published_ns = now_ns;
 	boards.recording = recording;
+	kp_ab_watch(kp_tally_image(kp_boards_tally), now_ns);
 	for (size_t i = 0; i < KP_BOARDS_AT_ONCE; i++) {
 		struct watcher *watcher = &boards.watchers[i];
 
@@ -200,6 +203,7 @@ void kp_boards_end(bool ended)
 	if (!kp_boards_tally)
 		return;
 	boards.settled_ns = kp_clock_now();
+	kp_ab_watch(kp_tally_image(kp_boards_tally), boards.settled_ns);
 	for (size_t i = 0; i < KP_BOARDS_AT_ONCE; i++)
 		if (boards.watchers[i].room)
 			publish(&boards.watchers[i]);

@@ -375,15 +375,14 @@ static void take_all_records(void)
 	take_records(true);
 }
 
-static void control(enum kp_control_verb verb, int fd, struct kp_control_answer *out)
+static void control(const struct kp_control_request *request, int fd, struct kp_control_answer *out)
 {
 	const struct kp_live_slot *slot = kp_inject.slot;
+	enum kp_control_verb verb = (enum kp_control_verb)request->verb;
 	bool on = verb == KP_CONTROL_START, switches = on || verb == KP_CONTROL_STOP;
-	const char *refusal = NULL;
+	const char *refusal = kp_ab_switch(verb, request->rule);
 	struct stat about;
 
-	if (verb == KP_CONTROL_AB_OFF)
-		kp_ab_stop();
 	if (verb == KP_CONTROL_WATCH)
 		refusal = kp_boards_attach(fd);
 	if (refusal || (switches && !kp_windows_control(on, take_all_records)))

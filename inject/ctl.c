@@ -164,10 +164,11 @@ static void serve(int client, struct kp_control_answer *answer, kp_ctl_handler h
 		return;
 	}
 	came = read_request(client, &request, &fd);
-	if (request.magic != KP_CONTROL_MAGIC || request.verb > KP_CONTROL_AB_OFF)
+	request.rule[sizeof(request.rule) - 1] = '\0';
+	if (request.magic != KP_CONTROL_MAGIC || request.verb >= KP_CONTROL_VERBS)
 		answer->result = KP_CONTROL_UNKNOWN;
 	else if (came)
-		handle((enum kp_control_verb)request.verb, fd, answer);
+		handle(&request, fd, answer);
 	if (fd >= 0)
 		close(fd);
 	if (came)

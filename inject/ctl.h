@@ -20,7 +20,8 @@ void kp_ctl_start(void);
 void kp_ctl_end(void);
 /* Answers the requests that have come: `handle` fills in an answer that is all zero; `fd` came with
  * the request, or is -1, and is closed afterwards. */
-typedef void (*kp_ctl_handler)(enum kp_control_verb verb, int fd, struct kp_control_answer *answer);
+typedef void (*kp_ctl_handler)(const struct kp_control_request *request, int fd,
+			       struct kp_control_answer *answer);
 void kp_ctl_serve(kp_ctl_handler handle);
 
 #endif

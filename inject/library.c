@@ -15,6 +15,7 @@
 #include "inject/library_graphs.h"
 #include "inject/library_table.h"
 #include "inject/library_texts.h"
+#include "inject/standby.h"
 #include "inject/state.h"
 #include "inject/words.h"
 
@@ -45,6 +46,7 @@ static struct {
 	_Alignas(64) _Atomic uint64_t taken;
 	/* worker only */
 	uint64_t launches, seen_ns; /* seen_ns: when it last looked */
+	bool unwritten;             /* calls are watched for rules of A/B alone */
 } library;
 
 /* ---- starting and ending ---- */
@@ -97,6 +99,8 @@ void kp_library_start(const struct kp_cupti *cupti)
 	kp_library_table_start();
 	kp_host_streams_start(cupti);
 	library.seen_ns = kp_clock_now();
+	/* They are numbered from the first launch on, and such a trace begins in the midst. */
+	library.unwritten = kp_standby_asked();
 	atomic_store(&library.on, true);
 	kp_parameters_start();
 }
@@ -361,11 +365,13 @@ void kp_library_drain(struct kp_writer *writer)
 	if (!atomic_load(&library.on) || !ring)
 		return;
 	now_ns = kp_clock_now();
-	kp_library_graphs_write(writer);
+	if (!library.unwritten)
+		kp_library_graphs_write(writer);
 	for (struct place *place = &ring[taken % KP_LIBRARY_RING];
 	     atomic_load_explicit(&place->turn, memory_order_acquire) == taken + 1;
 	     place = &ring[taken % KP_LIBRARY_RING]) {
-		write_launch(writer, place->launch);
+		if (!library.unwritten)
+			write_launch(writer, place->launch);
 		atomic_store_explicit(&library.taken, ++taken, memory_order_release);
 	}
 	library.seen_ns = now_ns;
@@ -375,7 +381,7 @@ void kp_library_put_counts(const struct kp_writer_loss *loss, struct kp_counts *
 {
 	uint64_t taken = atomic_load(&library.taken), stuck;
 
-	if (!atomic_load(&library.on))
+	if (!atomic_load(&library.on) || library.unwritten)
 		return;
 	/* A thread that was stopped for good while it filled its place keeps those behind it back.
 	 */

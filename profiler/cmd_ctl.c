@@ -140,13 +140,7 @@ static int tell(long pid, enum kp_control_verb verb, const struct kp_control_ans
 	case KP_CONTROL_STOP:
 		kp_say("process %ld records no more; what it did is in %s", pid, answer->trace);
 		return 0;
-	case KP_CONTROL_AB_OFF:
-		kp_say("process %ld runs its own kernels; graphs that were captured with others "
-		       "keep them",
-		       pid);
-		return 0;
-	case KP_CONTROL_SNAPSHOT:
-	case KP_CONTROL_WATCH:
+	default:
 		break;
 	}
 	if (!settings->output) {
@@ -158,6 +152,31 @@ static int tell(long pid, enum kp_control_verb verb, const struct kp_control_ans
 		kp_say("the trace so far is in %s (%s)", settings->output,
 		       kp_human_bytes(answer->trace_bytes, 3).text);
 	return status;
+}
+
+/* ab on|off [RULE] */
+static int switch_rules(long pid, const struct kp_settings *settings)
+{
+	static struct kp_control_answer answer;
+	const char *word = settings->operand_count > 2 ? settings->operands[2] : "";
+	const char *rule = settings->operand_count > 3 ? settings->operands[3] : "";
+	char complaint[KP_CONTROL_COMPLAINT_BYTES];
+	bool on = strcmp(word, "on") == 0;
+
+	if (!on && strcmp(word, "off") != 0)
+		return kp_fail("ab: what can be done is ab on and ab off, each with the name of a "
+			       "rule or without");
+	if (settings->output)
+		return kp_fail("-o goes with snapshot only");
+	if (!kp_control_switch(pid, on, rule, PATIENCE_S, &answer, complaint))
+		return kp_fail("%s", complaint);
+	if (rule[0])
+		kp_say("process %ld: the rule %s is %s", pid, rule, word);
+	else
+		kp_say(on ? "process %ld: all rules are on, but those that gave wrong results"
+			  : "process %ld runs its own kernels: all rules are off",
+		       pid);
+	return 0;
 }
 
 int kp_cmd_ctl(const struct kp_settings *settings)
@@ -172,15 +191,13 @@ int kp_cmd_ctl(const struct kp_settings *settings)
 		return kp_fail("%s is not the number of a process", settings->operands[0]);
 	while (verb < count && strcmp(verbs[verb], word) != 0)
 		verb++;
-	if (strcmp(word, "ab") == 0) {
-		if (settings->operand_count != 3 || strcmp(settings->operands[2], "off") != 0)
-			return kp_fail("ab: what can be done is ab off");
-		verb = KP_CONTROL_AB_OFF;
-	} else if (settings->operand_count > 2) {
+	if (strcmp(word, "ab") == 0)
+		return switch_rules(pid, settings);
+	if (settings->operand_count > 2) {
 		return kp_fail("%s: nothing goes with %s", settings->operands[2], word);
 	} else if (verb == count) {
 		const char *nearest = kp_options_nearest(word, verbs, count);
-		return kp_fail("%s: it is one of start, stop, snapshot, status, ab off%s%s", word,
+		return kp_fail("%s: it is one of start, stop, snapshot, status, ab%s%s", word,
 			       nearest ? "; did you mean " : "", nearest ? nearest : "");
 	}
 	if (settings->output && verb != KP_CONTROL_SNAPSHOT)

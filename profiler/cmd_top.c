@@ -95,6 +95,13 @@ static void record(void *context, bool on, char *words, size_t size)
 	top->program.recorded |= kp_top_watch_record(&top->watch, on, words, size);
 }
 
+static void switch_rule(void *context, const char *rule, bool on, char *words, size_t size)
+{
+	struct top *top = context;
+
+	kp_top_watch_switch(&top->watch, rule, on, words, size);
+}
+
 static enum kp_status save(void *context, FILE *file)
 {
 	const struct top *top = context;
@@ -113,6 +120,7 @@ static int watch_on_screen(struct top *top, struct kp_tui_settings *screen)
 		.refresh = refresh,
 		.wait = wait_a_moment,
 		.record = top->watch.room ? record : NULL,
+		.switch_rule = top->watch.room ? switch_rule : NULL,
 		.save = save,
 		.unit_range = top->settings->live.unit_range,
 		.units = top->settings->live.units,
@@ -205,6 +213,9 @@ int kp_cmd_top(const struct kp_settings *settings)
 		return kp_fail("options come before the number of the process: kprof top [OPTIONS] "
 			       "%ld",
 			       top.pid);
+	if (is_pid && kp_top_program_has_rules(settings))
+		return kp_fail("rules are for a program that kprof starts: kprof top --rules FILE "
+			       "-- CMD");
 	if (is_pid)
 		status = watch_process(&top, &screen);
 	else if (load(&top, &loaded))

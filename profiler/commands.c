@@ -421,12 +421,16 @@ static const char *const ctl_description[] = {
 	"start; CUPTI is detached then, as between windows of --duty, so that launches cost what "
 	"they cost without kprof. snapshot brings all that CUPTI has ready into the trace, so that "
 	"kprof report can rank the run so far. status tells whether records are on, and what was "
-	"counted. ab off ends replacing: under kprof ab, each original runs from now on.",
+	"counted.",
+	"ab off ends replacing by the rule RULE, or by all without one: under kprof ab, or kprof "
+	"top with rules, the originals run from now on, also in graphs. ab on goes on; a rule "
+	"whose results were wrong stays as it is.",
 	NULL,
 };
 static const struct kp_example ctl_examples[] = {
 	{"kprof ctl 4711 stop", "Record no more."},
 	{"kprof ctl 4711 snapshot -o now.kprof", "Save what there is, for kprof report now.kprof."},
+	{"kprof ctl 4711 ab off torch-softmax-bf16", "Run the originals of one rule again."},
 	{0},
 };
 static const struct kp_example ctl_statuses[] = {
@@ -435,10 +439,11 @@ static const struct kp_example ctl_statuses[] = {
 	{0},
 };
 static const struct kp_command ctl_command = {
-	.name = "ctl", .page = "kprof-ctl", .operands = "PID start|stop|snapshot|status|ab off",
+	.name = "ctl", .page = "kprof-ctl",
+	.operands = "PID start|stop|snapshot|status|ab on|off [RULE]",
 	.summary = "start, stop or look into the recording of a running program",
 	.description = ctl_description, .examples = ctl_examples, .statuses = ctl_statuses,
-	.least = 2, .most = 3,
+	.least = 2, .most = 4,
 	.groups = (const struct kp_option_group *const[]){&ctl_group, &help_group, NULL},
 	.run = kp_cmd_ctl,
 };

@@ -130,10 +130,9 @@ static int connect_to(long pid, unsigned patience_s)
 }
 
 /* Sends the request, and the descriptor with it. A refusal may have come before. */
-static void put_request(int to, enum kp_control_verb verb, int fd)
+static void put_request(int to, struct kp_control_request *request, int fd)
 {
-	struct kp_control_request request = {.magic = KP_CONTROL_MAGIC, .verb = verb};
-	struct iovec bytes = {&request, sizeof request};
+	struct iovec bytes = {request, sizeof *request};
 	union {
 		struct cmsghdr align;
 		char room[CMSG_SPACE(sizeof fd)];
@@ -172,14 +171,14 @@ static bool judge(long pid, struct kp_control_answer *answer, ssize_t got, char 
 	return true;
 }
 
-bool kp_control_ask(long pid, enum kp_control_verb verb, int fd, unsigned patience_s,
-		    struct kp_control_answer *answer, char complaint[KP_CONTROL_COMPLAINT_BYTES])
+static bool ask(long pid, struct kp_control_request *request, int fd, unsigned patience_s,
+		struct kp_control_answer *answer, char *complaint)
 {
 	int socket = connect_to(pid, patience_s);
 
 	if (socket < 0)
 		return explain_silence(pid, complaint);
-	put_request(socket, verb, fd);
+	put_request(socket, request, fd);
 	ssize_t got = recv(socket, answer, sizeof *answer, 0);
 	int error = errno;
 	close(socket);
@@ -190,4 +189,22 @@ bool kp_control_ask(long pid, enum kp_control_verb verb, int fd, unsigned patien
 				error == EAGAIN ? "its collector is busy or stopped"
 						: strerror(error));
 	return judge(pid, answer, got, complaint);
+}
+
+bool kp_control_ask(long pid, enum kp_control_verb verb, int fd, unsigned patience_s,
+		    struct kp_control_answer *answer, char complaint[KP_CONTROL_COMPLAINT_BYTES])
+{
+	struct kp_control_request request = {.magic = KP_CONTROL_MAGIC, .verb = verb};
+
+	return ask(pid, &request, fd, patience_s, answer, complaint);
+}
+
+bool kp_control_switch(long pid, bool on, const char *rule, unsigned patience_s,
+		       struct kp_control_answer *answer, char complaint[KP_CONTROL_COMPLAINT_BYTES])
+{
+	struct kp_control_request request = {.magic = KP_CONTROL_MAGIC,
+					     .verb = on ? KP_CONTROL_AB_ON : KP_CONTROL_AB_OFF};
+
+	snprintf(request.rule, sizeof request.rule, "%s", rule);
+	return ask(pid, &request, -1, patience_s, answer, complaint);
 }

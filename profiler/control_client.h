@@ -20,5 +20,9 @@ bool kp_control_pid(const char *word, long *out);
  */
 bool kp_control_ask(long pid, enum kp_control_verb verb, int fd, unsigned patience_s,
 		    struct kp_control_answer *answer, char complaint[KP_CONTROL_COMPLAINT_BYTES]);
+/* The same of a switch: a rule of A/B, or all («»), on or off. */
+bool kp_control_switch(long pid, bool on, const char *rule, unsigned patience_s,
+		       struct kp_control_answer *answer,
+		       char complaint[KP_CONTROL_COMPLAINT_BYTES]);
 
 #endif

@@ -29,6 +29,19 @@ static const struct kp_option program_options[] = {
 		 "switched off."},
 	{0},
 };
+static const struct kp_option rule_options[] = {
+	{.name = "rules", .type = KP_OPTION_WORDS, .offset = AT(ab_files), .argument = "FILE",
+	 .help = "Replace kernels of CMD by the rules of FILE, as kprof ab does in its swap mode: "
+		 "once results were right, the program sees the replacement. The view A/B shows "
+		 "each rule, x switches one off and on, and what comes of it stands beside it. May "
+		 "be given several times."},
+	{.name = "rule", .type = KP_OPTION_WORDS, .offset = AT(ab_rules), .argument = "NAME",
+	 .help = "The same with the rule NAME alone, of FILE or of those that kprof has. May be "
+		 "given several times."},
+	{.name = "all-rules", .type = KP_OPTION_FLAG, .offset = AT(live.rules),
+	 .help = "The same with all rules that kprof has."},
+	{0},
+};
 static const struct kp_option unit_options[] = {
 	{.name = "unit-range", .type = KP_OPTION_TEXT, .offset = AT(live.unit_range),
 	 .argument = "NAME",
@@ -59,6 +72,7 @@ static const struct kp_option script_options[] = {
 	{0},
 };
 static const struct kp_option_group program_group = {"The program", program_options};
+static const struct kp_option_group rule_group = {"Replacing kernels", rule_options};
 static const struct kp_option_group unit_group = {"What is counted", unit_options};
 static const struct kp_option_group script_group = {"Without a terminal", script_options};
 
@@ -84,6 +98,8 @@ static const struct kp_example examples[] = {
 	{"kprof top -- ./my_inference", "Run a program and watch it."},
 	{"kprof top --unit-range decode --units 8 -- ./my_inference",
 	 "Show tokens a second, where each range called decode makes eight."},
+	{"kprof top --rules mine.yaml -- ./my_inference",
+	 "Switch replacements of kernels off and on while it runs."},
 	{"kprof top 1234", "Watch a process that kprof record has started."},
 	{"kprof top --frames 1 1234", "Print what it does, once."},
 	{0},
@@ -105,6 +121,7 @@ static const struct kp_example environment[] = {
 static const struct kp_example keys[] = {
 #define ALL 1U
 #define LIVE 1U
+#define RULES 1U
 #define SORTED 1U
 #define TABLES 1U
 #define OF_TRACE 0U
@@ -122,7 +139,7 @@ const struct kp_command kp_top_command = {
 	.description = description, .examples = examples, .statuses = statuses,
 	.environment = environment, .keys = keys, .takes_command = true, .least = 1,
 	.most = SIZE_MAX,
-	.groups = (const struct kp_option_group *const[]){&program_group, &unit_group,
+	.groups = (const struct kp_option_group *const[]){&program_group, &rule_group, &unit_group,
 							  &kp_tui_screen_group, &script_group,
 							  NULL},
 	.run = kp_cmd_top,

@@ -60,6 +60,42 @@ static bool open_streams(struct kp_top_program *program, bool screens)
 	return true;
 }
 
+bool kp_top_program_has_rules(const struct kp_settings *settings)
+{
+	return settings->ab_files.count || settings->ab_rules.count || settings->live.rules;
+}
+
+/* Rules, if they were asked for. False: said. */
+static bool prepare_rules(struct kp_top_program *program)
+{
+	const struct kp_settings *settings = program->settings;
+
+	program->with_rules = kp_top_program_has_rules(settings);
+	if (!program->with_rules)
+		return true;
+	program->ab_settings = *settings;
+	program->ab_settings.ab_mode = KP_AB_SWAP;
+	return kp_ab_run_read(&program->ab, &program->ab_settings) &&
+	       kp_ab_run_prepare(&program->ab) && kp_ab_run_export(&program->ab);
+}
+
+static bool export_windows(const struct kp_top_program *program)
+{
+	struct kp_settings recorded = *program->settings;
+
+	/* Nothing is recorded of calls, but rules look at them. */
+	recorded.calls = program->with_rules ? KP_SWITCH_ON : KP_SWITCH_OFF;
+	return kp_window_options_export(&recorded) && kp_counter_options_export(&recorded);
+}
+
+/* The end of the rules' files; returns the status. */
+static int leave(struct kp_top_program *program, int status)
+{
+	if (program->with_rules)
+		kp_ab_run_end(&program->ab);
+	return status;
+}
+
 int kp_top_program_prepare(struct kp_top_program *program, const struct kp_settings *settings,
 			   bool screens)
 {
@@ -72,20 +108,19 @@ int kp_top_program_prepare(struct kp_top_program *program, const struct kp_setti
 		return program->target.state == KP_TARGET_NOT_FOUND ? KP_EXIT_NOT_FOUND
 								    : KP_EXIT_NOT_EXECUTABLE;
 	}
-	/* They are numbered from the program's first launch on, and w begins in the midst. */
-	struct kp_settings recorded = *settings;
-	recorded.calls = KP_SWITCH_OFF;
-	if (!kp_window_options_export(&recorded) || !kp_counter_options_export(settings))
-		return kp_fail("out of memory");
 	if (!kp_library_find(program->library))
 		return kp_fail(
 			"libkprof_inject.so was not found; kprof doctor says what is missing");
+	if (!prepare_rules(program))
+		return leave(program, KP_EXIT_FAILURE);
+	if (!export_windows(program))
+		return leave(program, kp_fail("out of memory"));
 	if (!kp_recording_open(&program->recording, settings->output, command))
-		return KP_EXIT_FAILURE;
+		return leave(program, KP_EXIT_FAILURE);
 	if (open_streams(program, screens))
 		return 0;
 	kp_recording_close(&program->recording, false);
-	return KP_EXIT_FAILURE;
+	return leave(program, KP_EXIT_FAILURE);
 }
 
 bool kp_top_program_begin(struct kp_top_program *program, const char *room)
@@ -186,11 +221,13 @@ int kp_top_program_finish(struct kp_top_program *program)
 		kp_launch_end(&program->launch);
 		if (!program->error && !program->launch.launched.exec_error)
 			settle(program);
+		if (program->with_rules)
+			kp_ab_run_tell_wrong(&program->ab);
 	}
 	status = status_of(program);
 	kp_recording_close(&program->recording, program->recorded);
 	close(program->log);
 	if (program->launch.streams[0] >= 0)
 		close(program->launch.streams[0]);
-	return status;
+	return leave(program, status);
 }

@@ -237,6 +237,38 @@ bool kp_top_watch_record(struct kp_top_watch *watch, bool on, char *words, size_
 	return done > 0 && on;
 }
 
+/* ---- rules ---- */
+
+static bool has_rule(const struct kp_board_image *image, const char *rule)
+{
+	for (uint32_t i = 0; i < image->head.rule_count; i++)
+		if (strcmp(image->rules[i].name, rule) == 0)
+			return true;
+	return false;
+}
+
+void kp_top_watch_switch(struct kp_top_watch *watch, const char *rule, bool on, char *words,
+			 size_t size)
+{
+	char complaint[KP_CONTROL_COMPLAINT_BYTES] = "No process runs that has that rule.";
+	static struct kp_control_answer answer;
+	size_t done = 0;
+
+	for (size_t i = 0; i < watch->view.process_count; i++) {
+		const struct kp_top_process *process = &watch->shown[i];
+
+		if (!process->alive || !watch->room || !has_rule(process->image, rule))
+			continue;
+		done += kp_control_switch((long)process->pid, on, rule, PATIENCE_S, &answer,
+					  complaint);
+	}
+	if (!done)
+		snprintf(words, size, "%s", complaint);
+	else
+		snprintf(words, size, "%s is %s; what comes of it shows in a second or two.", rule,
+			 on ? "on" : "off: the originals run");
+}
+
 enum kp_status kp_top_watch_save(const struct kp_top_watch *watch, FILE *file)
 {
 	const struct kp_board_image *images[KP_ROOM_BOARDS];

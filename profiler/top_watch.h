@@ -38,6 +38,9 @@ void kp_top_watch_fini(struct kp_top_watch *watch);
 bool kp_top_watch_refresh(struct kp_top_watch *watch);
 /* Switches recording on or off in all processes, and says what came of it. True: it is on now. */
 bool kp_top_watch_record(struct kp_top_watch *watch, bool on, char *words, size_t size);
+/* Switches a rule of A/B in all processes that have it, and says what came of it. */
+void kp_top_watch_switch(struct kp_top_watch *watch, const char *rule, bool on, char *words,
+			 size_t size);
 enum kp_status kp_top_watch_save(const struct kp_top_watch *watch, FILE *file);
 
 #endif

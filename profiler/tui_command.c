@@ -75,6 +75,7 @@ static const struct kp_example keys[] = {
 #define SORTED 1U
 #define TABLES 1U
 #define LIVE 0U
+#define RULES 0U
 #define KEY(names, pages, function, bar, help) {(pages) ? (names) : NULL, help},
 #include "tui/keys.def"
 #undef KEY

@@ -52,6 +52,7 @@ void kp_board_publish(struct kp_board *board, const struct kp_board_image *image
 
 	atomic_store_explicit(&board->sequence, sequence | 1, memory_order_relaxed);
 	put(board, 0, head, sizeof(*head));
+	PUT(board, image, rules, head->rule_count * sizeof(image->rules[0]));
 	PUT(board, image, rows, head->row_count * sizeof(image->rows[0]));
 	PUT(board, image, steps, kp_board_steps(head) * sizeof(image->steps[0]));
 	PUT(board, image, names, head->names_bytes);
@@ -79,7 +80,8 @@ static void get(const struct kp_board *board, size_t offset, void *to, size_t by
 bool kp_board_head_fits(const struct kp_board_head *head)
 {
 	return head->row_count >= KP_BOARD_KINDS && head->row_count <= KP_BOARD_ROWS &&
-	       head->gpu_count <= KP_BOARD_GPUS && head->names_bytes <= KP_BOARD_NAMES_BYTES;
+	       head->gpu_count <= KP_BOARD_GPUS && head->rule_count <= KP_BOARD_RULES &&
+	       head->names_bytes <= KP_BOARD_NAMES_BYTES;
 }
 
 static bool rows_fit(const struct kp_board_image *image)
@@ -106,6 +108,8 @@ bool kp_board_image_check(struct kp_board_image *image)
 		return false;
 	for (uint32_t i = 0; i < image->head.gpu_count; i++)
 		end_texts(&image->head.gpus[i]);
+	for (uint32_t i = 0; i < image->head.rule_count; i++)
+		image->rules[i].name[KP_BOARD_RULE_NAME_BYTES - 1] = '\0';
 	for (size_t i = 0; i < kp_board_steps(&image->head); i++)
 		if (image->steps[i].row >= image->head.row_count)
 			image->steps[i].row = KP_BOARD_OTHER(KP_BOARD_KERNEL);
@@ -126,6 +130,7 @@ enum kp_board_reading kp_board_read(const struct kp_board *board, bool torn,
 		get(board, 0, &out->head, sizeof(out->head));
 		fits = kp_board_head_fits(&out->head);
 		if (fits) {
+			GET(board, out, rules, out->head.rule_count * sizeof(out->rules[0]));
 			GET(board, out, rows, out->head.row_count * sizeof(out->rows[0]));
 			GET(board, out, steps, kp_board_steps(&out->head) * sizeof(out->steps[0]));
 			GET(board, out, names, out->head.names_bytes);

@@ -19,12 +19,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define KP_ROOM_MAGIC 0x31444f4f4252504bULL /* «KPRBOOD1» */
+#include "trace/board_rules.h"
+
+#define KP_ROOM_MAGIC 0x32444f4f4252504bULL /* «KPRBOOD2» */
 #define KP_ROOM_BOARDS 32
 #define KP_ROOM_PATIENCE_NS 10000000000ULL
 #define KP_BOARD_ROWS 1024
 #define KP_BOARD_RANGE_ROWS 128 /* at most so many of these are of ranges */
-#define KP_BOARD_SECONDS 64     /* of history, the one that is under way included */
 #define KP_BOARD_GPUS 16
 #define KP_BOARD_NAMES_BYTES (1U << 19)
 #define KP_BOARD_NAME_BYTES 16384 /* longer names are cut */
@@ -81,19 +82,22 @@ struct kp_board_head {
 	uint64_t recording; /* 1: records go into the trace */
 	uint64_t clockless; /* records whose time is not of this clock: placed by their arrival */
 	uint32_t row_count, gpu_count, names_bytes, range_rows;
+	uint32_t rule_count, reserved; /* 0 rules: there is no A/B */
 	uint64_t trail; /* launches so far: the latest is [(trail - 1) % KP_BOARD_TRAIL] */
 	struct kp_board_gpu gpus[KP_BOARD_GPUS];
 };
 
 struct kp_board_image {
 	struct kp_board_head head;
+	struct kp_board_rule rules[KP_BOARD_RULES];
 	struct kp_board_row rows[KP_BOARD_ROWS];
 	struct kp_board_step steps[KP_BOARD_TRAIL];
 	char names[KP_BOARD_NAMES_BYTES];
 };
 
 _Static_assert(sizeof(struct kp_board_image) % 8 == 0, "boards are copied by words");
-_Static_assert(offsetof(struct kp_board_image, rows) % 8 == 0 &&
+_Static_assert(offsetof(struct kp_board_image, rules) % 8 == 0 &&
+		       offsetof(struct kp_board_image, rows) % 8 == 0 &&
 		       offsetof(struct kp_board_image, steps) % 8 == 0 &&
 		       offsetof(struct kp_board_image, names) % 8 == 0,
 	       "and so are their parts");

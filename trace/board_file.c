@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#define FILE_MAGIC 0x31504f544650524bULL /* «KRPFTOP1» */
+#define FILE_MAGIC 0x32504f544650524bULL /* «KRPFTOP2» */
 
 struct file_head {
 	uint64_t magic, count;
@@ -14,16 +14,18 @@ struct part {
 	size_t offset, bytes;
 };
 
-#define PARTS 4
+#define PARTS 5
 
 static void parts_of(const struct kp_board_head *head, struct part out[PARTS])
 {
 	out[0] = (struct part){0, sizeof(*head)};
-	out[1] = (struct part){offsetof(struct kp_board_image, rows),
+	out[1] = (struct part){offsetof(struct kp_board_image, rules),
+			       head->rule_count * sizeof(struct kp_board_rule)};
+	out[2] = (struct part){offsetof(struct kp_board_image, rows),
 			       head->row_count * sizeof(struct kp_board_row)};
-	out[2] = (struct part){offsetof(struct kp_board_image, steps),
+	out[3] = (struct part){offsetof(struct kp_board_image, steps),
 			       kp_board_steps(head) * sizeof(struct kp_board_step)};
-	out[3] = (struct part){offsetof(struct kp_board_image, names), head->names_bytes};
+	out[4] = (struct part){offsetof(struct kp_board_image, names), head->names_bytes};
 }
 
 enum kp_status kp_board_file_write(FILE *file, const struct kp_board_image *const *images,

@@ -33,3 +33,16 @@ void kp_board_gpu_advance(struct kp_board_gpu *gpu, uint64_t second)
 		gpu->seconds[(second - i) % KP_BOARD_SECONDS] = 0;
 	gpu->second = second;
 }
+
+void kp_board_rule_add(struct kp_board_rule *rule, uint64_t second, uint64_t fitted,
+		       uint64_t replaced)
+{
+	for (uint64_t i = second > rule->second ? passed(rule->second, second) : 0; i-- > 0;)
+		rule->seconds[(second - i) % KP_BOARD_SECONDS] = (struct kp_board_fitted){0, 0};
+	if (second > rule->second)
+		rule->second = second;
+	if (!kp_board_knows(rule->second, second))
+		return;
+	rule->seconds[second % KP_BOARD_SECONDS].fitted += fitted;
+	rule->seconds[second % KP_BOARD_SECONDS].replaced += replaced;
+}

@@ -15,6 +15,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "trace/board_rules.h"
+
 /* What the environment of a program may carry, the NUL included: --range, --kernels. */
 #define KP_RANGE_MAX_BYTES 1024
 #define KP_PATTERNS_MAX_BYTES 4096
@@ -45,15 +47,17 @@ enum kp_counter_mode { KP_COUNTERS_AUTO, KP_COUNTERS_ON, KP_COUNTERS_OFF };
 #define KP_COUNTERS_DEFAULT KP_COUNTERS_OFF
 #define KP_COUNTERS_DEFAULT_NAME "off"
 
-#define KP_CONTROL_MAGIC 0x314c5443504bULL /* «KPCTL1» */
+#define KP_CONTROL_MAGIC 0x324c5443504bULL /* «KPCTL2» */
 
 enum kp_control_verb {
 	KP_CONTROL_STATUS = 0,
 	KP_CONTROL_START = 1,
 	KP_CONTROL_STOP = 2,
 	KP_CONTROL_SNAPSHOT = 3,
-	KP_CONTROL_WATCH = 4, /* with it comes the descriptor of a room: trace/board.h */
-	KP_CONTROL_AB_OFF = 5 /* replace no kernel from now on */
+	KP_CONTROL_WATCH = 4,  /* with it comes the descriptor of a room: trace/board.h */
+	KP_CONTROL_AB_OFF = 5, /* replace nothing from now on, by the rule or by any */
+	KP_CONTROL_AB_ON = 6,
+	KP_CONTROL_VERBS = 7
 };
 
 enum kp_control_result {
@@ -67,6 +71,7 @@ struct kp_control_request {
 	uint64_t magic;
 	uint32_t verb;
 	uint32_t reserved;
+	char rule[KP_BOARD_RULE_NAME_BYTES]; /* of AB_ON and AB_OFF; empty: all rules */
 };
 
 struct kp_control_answer {

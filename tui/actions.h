@@ -51,7 +51,8 @@ struct kp_tui;
 	X(pause)                                                                                   \
 	X(reset)                                                                                   \
 	X(span)                                                                                    \
-	X(record)
+	X(record)                                                                                  \
+	X(switch_rule)
 
 #define KP_ACTION_DECLARE(name) void kp_do_##name(struct kp_tui *tui, uint32_t code);
 KP_ACTIONS(KP_ACTION_DECLARE)

@@ -13,6 +13,7 @@
 #define TIME KP_PAGE_BIT(TIMELINE)
 #define LIVE_TABLES KP_PAGES_LIVE_TABLES
 #define LIVE KP_PAGES_LIVE
+#define RULES KP_PAGES_RULES
 #define OF_TRACE (ALL & ~LIVE)
 #define SORTED                                                                                     \
 	(KP_PAGE_BIT(OPERATORS) | KP_PAGE_BIT(ROOFLINE) | KP_PAGE_BIT(PROCESSES) |                 \

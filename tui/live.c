@@ -143,6 +143,30 @@ size_t kp_live_sparkline(const double *numbers, size_t count, size_t columns, do
 	return used;
 }
 
+static bool has_kernels(const struct kp_top *top)
+{
+	for (size_t i = 0; i < top->view.process_count; i++)
+		if (top->view.processes[i].image && top->view.processes[i].image->head.trail)
+			return true;
+	return false;
+}
+
+const char *kp_live_empty(const struct kp_tui *tui)
+{
+	const struct kp_top *top = tui->top;
+
+	if (top->view.process_count == 0)
+		return top->view.ended ? "No process has used the GPU."
+				       : "No process has used the GPU so far.";
+	if (tui->page == KP_PAGE_LIVE_RANGES)
+		return "No NVTX range has ended in this time.";
+	if (has_kernels(top))
+		return "No kernel has run in this time.";
+	return top->rule_count && !top->recording
+		       ? "Nothing is recorded of kernels here; w begins to."
+		       : "No kernel has run so far.";
+}
+
 /* ---- above the rows ---- */
 
 static void draw_rates(struct kp_tui *tui, size_t row, size_t columns)
@@ -228,9 +252,11 @@ static void watch(struct kp_tui *tui, unsigned waits)
 void kp_live_wait(struct kp_tui *tui)
 {
 	const struct kp_top *top = tui->top;
-	uint64_t before = top->calls;
+	uint64_t calls = top->calls, second = top->second;
 
-	while (!top->view.ended && !tui->closed && top->calls == before)
+	/* Figures of a steady program may be the same for ever: a second more is news, too. */
+	while (!top->view.ended && !tui->closed && top->calls == calls &&
+	       (top->second == second || !has_kernels(top)))
 		watch(tui, 1);
 }
 

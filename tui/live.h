@@ -28,9 +28,14 @@ struct kp_area kp_live_draw_head(struct kp_tui *tui, struct kp_area area);
 /* `count` numbers as so many columns of a sparkline, up to `most`; returns the bytes of UTF-8. */
 size_t kp_live_sparkline(const double *numbers, size_t count, size_t columns, double most,
 			 char *out, size_t size);
+/* Why a table has no rows. */
+const char *kp_live_empty(const struct kp_tui *tui);
 /* A number a second, in few characters. */
 struct kp_human kp_live_rate(double per_s);
-/* Waits until there is something new, or nothing more to come. */
+/*
+ * Waits until there is something new, or nothing more to come: other figures, or, once a kernel has
+ * run, a second more that they are of.
+ */
 void kp_live_wait(struct kp_tui *tui);
 /* Prints `frames` screens, a second apart; 0: one, when the program has ended. */
 enum kp_status kp_live_frames(struct kp_tui *tui, size_t frames);

@@ -53,10 +53,13 @@ static void change_text(const struct kp_tui *tui, const struct kp_item *item, st
 static void percent_text(const struct kp_tui *tui, const struct kp_item *item, struct kp_value *out)
 {
 	double base_ps = (double)side_of(tui, item, 0)->time_ps;
+	double change_pct = 100 * (double)change_of(tui, item) / base_ps;
 
-	if (base_ps > 0)
-		snprintf(out->text, sizeof out->text, "%+.1f%%",
-			 100 * (double)change_of(tui, item) / base_ps);
+	if (base_ps > 0 && change_pct < 99999)
+		snprintf(out->text, sizeof out->text, change_pct < 1000 ? "%+.1f%%" : "%+.0f%%",
+			 change_pct);
+	else if (base_ps > 0)
+		snprintf(out->text, sizeof out->text, ">99999%%");
 	else
 		snprintf(out->text, sizeof out->text, "-");
 }

@@ -7,6 +7,9 @@
 #include "tui/live_pages.h"
 #include "tui/state.h"
 
+/* The one row of keys whose names have no room. */
+#define NUMBERS "1 to 9"
+
 static size_t width_of(const struct kp_tui *tui)
 {
 	return tui->canvas.columns > 2 ? tui->canvas.columns - 1 : 1;
@@ -116,7 +119,8 @@ static void say_keys(struct kp_tui *tui, bool here, uint32_t page_bit)
 		bool general = (key->pages | not_here) == UINT32_MAX;
 		if (here ? general || !(key->pages & page_bit) : !general)
 			continue;
-		kp_sheet_say(&tui->sheet, KP_ROLE_PLAIN, width_of(tui), key->names, "%s",
+		kp_sheet_say(&tui->sheet, KP_ROLE_PLAIN, width_of(tui),
+			     strlen(key->names) < KP_SHEET_LABEL ? key->names : NUMBERS, "%s",
 			     key->help);
 	}
 }

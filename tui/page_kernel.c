@@ -185,7 +185,8 @@ enum kp_status kp_page_kernel_fill(struct kp_tui *tui)
 	if (status != KP_OK)
 		return status;
 	kp_sheet_clear(&tui->sheet);
-	kp_sheet_say(&tui->sheet, KP_ROLE_STRONG, width, NULL, "%s", kernel->shortened);
+	kp_sheet_say(&tui->sheet, KP_ROLE_STRONG, width, NULL, "%s",
+		     kernel->shortened[0] ? kernel->shortened : "(no name)");
 	SAY("operator", "%s%s%s", tui->report->operators[kernel->operator_index].name,
 	    kernel->variant ? ", " : "", kernel->variant ? kernel->variant : "");
 	if (kernel->library || kernel->dtype)

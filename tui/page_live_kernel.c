@@ -65,7 +65,7 @@ enum kp_status kp_page_live_kernel_fill(struct kp_tui *tui)
 		kp_sheet_line(&tui->sheet, KP_ROLE_DIM, "It has not run in what is shown.");
 		return tui->sheet.status;
 	}
-	kp_sheet_head(&tui->sheet, row->name);
+	kp_sheet_head(&tui->sheet, row->name[0] ? row->name : "(no name)");
 	say_figures(tui, row);
 	kp_sheet_head(&tui->sheet, "The last minute");
 	say_history(tui, "time", row->history, false);

@@ -175,11 +175,12 @@ static void draw_axes(struct kp_tui *tui, struct kp_area area, const struct kp_r
 	kp_canvas_put_right(canvas, foot, area.column, area.columns, KP_ROLE_AXIS, text);
 }
 
-static void draw_head(struct kp_tui *tui, size_t row, const struct kp_roof *roof)
+/* Returns the rows that it takes. */
+static size_t draw_head(struct kp_tui *tui, struct kp_area area, const struct kp_roof *roof)
 {
 	char text[256];
 	size_t used =
-		(size_t)snprintf(text, sizeof text, " Memory %.0f GB/s (%s)", roof->memory.value,
+		(size_t)snprintf(text, sizeof text, "Memory %.0f GB/s (%s)", roof->memory.value,
 				 kp_ceiling_source_name(roof->memory.source));
 
 	if (roof->tensor.value > 0)
@@ -187,26 +188,32 @@ static void draw_head(struct kp_tui *tui, size_t row, const struct kp_roof *roof
 			 ", 16-bit tensor %.0f TFLOP/s (%s), ridge at %.0f FLOP/byte",
 			 roof->tensor.value, kp_ceiling_source_name(roof->tensor.source),
 			 roof->ridge);
-	kp_canvas_put(&tui->canvas, row, 0, tui->canvas.columns, KP_ROLE_DIM, text);
+	area.column++;
+	area.columns--;
+	area.rows = area.rows / 4; /* rows matter more */
+	return kp_sheet_draw_words(&tui->canvas, area, KP_ROLE_DIM, text);
 }
 
 void kp_page_roofline_draw(struct kp_tui *tui, struct kp_area area)
 {
 	struct kp_roof roof;
-	size_t picture = area.rows * 3 / 5;
+	size_t picture;
 
 	if (!roof_of(tui, &roof)) {
-		kp_canvas_put(&tui->canvas, area.row, 1, area.columns - 1, KP_ROLE_DIM,
-			      tui->part.complete
-				      ? "No roofline: no hardware counters in this trace (kprof "
-					"--counters on), or no ceiling is known."
-				      : "Reading ...");
+		const struct kp_area words = {area.row, 1, area.rows, area.columns - 1};
+		kp_sheet_draw_words(
+			&tui->canvas, words, KP_ROLE_DIM,
+			tui->part.complete
+				? "No roofline: no hardware counters in this trace (kprof "
+				  "--counters on), or no ceiling is known."
+				: "Reading ...");
 		tui->body = (struct kp_area){.row = area.row};
 		return;
 	}
-	draw_head(tui, area.row, &roof);
-	area.row++;
-	area.rows--;
+	picture = draw_head(tui, area, &roof);
+	area.row += picture;
+	area.rows -= picture;
+	picture = area.rows * 3 / 5;
 	if (roof.placed && area.rows >= LEAST_PICTURE && area.columns > 2 * MARGIN) {
 		const struct kp_area grid = {.row = area.row,
 					     .column = MARGIN,

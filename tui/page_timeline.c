@@ -8,14 +8,21 @@
 #include "tui/state.h"
 #include "tui/table.h"
 
-#define LABEL 13        /* columns of labels */
 #define LEAST_WINDOW 64 /* ns */
 #define DIGITS 4
 #define WORTH 0.02F /* of a column: idle time below is not shown */
 
+/* Columns of labels: names of counters and ranges in full where there is room. */
+static size_t label_columns(const struct kp_tui *tui)
+{
+	return tui->canvas.columns >= 160 ? 24 : 13;
+}
+
 static size_t columns_of(const struct kp_tui *tui)
 {
-	return tui->canvas.columns > LABEL + 4 ? tui->canvas.columns - LABEL - 1 : 4;
+	return tui->canvas.columns > label_columns(tui) + 4
+		       ? tui->canvas.columns - label_columns(tui) - 1
+		       : 4;
 }
 
 /* Reads a window anew, kept within the trace. */
@@ -112,7 +119,7 @@ static void draw_gaps(struct kp_tui *tui, size_t row, const struct kp_track *tra
 		if (!(part >= WORTH))
 			continue;
 		uint32_t letter = (uint32_t)causes[cause].letter;
-		kp_canvas_fill(&tui->canvas, row, LABEL + i, 1,
+		kp_canvas_fill(&tui->canvas, row, label_columns(tui) + i, 1,
 			       part >= 0.5 ? letter - 'a' + 'A' : letter, causes[cause].role);
 	}
 }
@@ -123,7 +130,7 @@ static void draw_counters(struct kp_tui *tui, size_t row, const struct kp_track 
 		const struct kp_track_bin *bin = &track->bins[i];
 		float rate = bin->covered_ns > 0 ? track->values[i] / bin->covered_ns : 0;
 		uint32_t level = kp_canvas_level(track->most > 0 ? rate / track->most : 0);
-		kp_canvas_fill(&tui->canvas, row, LABEL + i, 1, level, KP_ROLE_BAR);
+		kp_canvas_fill(&tui->canvas, row, label_columns(tui) + i, 1, level, KP_ROLE_BAR);
 	}
 }
 
@@ -149,7 +156,7 @@ static void draw_density(struct kp_tui *tui, size_t row, const struct kp_track *
 	for (size_t i = 0; i < tui->tracks.columns; i++) {
 		double part = track->bins[i].covered_ns / width_ns;
 		if (track->bins[i].covered_ns > 0 || track->bins[i].weight > 0)
-			kp_canvas_fill(&tui->canvas, row, LABEL + i, 1,
+			kp_canvas_fill(&tui->canvas, row, label_columns(tui) + i, 1,
 				       kp_canvas_level(fmax(part, 0.01)), role);
 	}
 }
@@ -166,21 +173,21 @@ static void draw_boxes(struct kp_tui *tui, size_t row, const struct kp_track *tr
 		enum kp_role role = role_of(track, block->name);
 		if (to < from + 2)
 			continue;
-		kp_canvas_fill(&tui->canvas, row, LABEL + from, to - from, ' ', role);
-		kp_canvas_fill(&tui->canvas, row, LABEL + from, 1, '[', role);
-		kp_canvas_put_name(&tui->canvas, row, LABEL + from + 1, to - from - 2, role,
-				   tracks->names[block->name].text);
-		kp_canvas_fill(&tui->canvas, row, LABEL + to - 1, 1, ']', role);
+		kp_canvas_fill(&tui->canvas, row, label_columns(tui) + from, to - from, ' ', role);
+		kp_canvas_fill(&tui->canvas, row, label_columns(tui) + from, 1, '[', role);
+		kp_canvas_put_name(&tui->canvas, row, label_columns(tui) + from + 1, to - from - 2,
+				   role, tracks->names[block->name].text);
+		kp_canvas_fill(&tui->canvas, row, label_columns(tui) + to - 1, 1, ']', role);
 	}
 }
 
 static void draw_track(struct kp_tui *tui, size_t row, const struct kp_track *track, bool selected)
 {
 	kp_canvas_fill(&tui->canvas, row, 0, 1, selected ? '>' : ' ', KP_ROLE_PLAIN);
-	kp_canvas_put(&tui->canvas, row, 1, LABEL - 2,
+	kp_canvas_put(&tui->canvas, row, 1, label_columns(tui) - 2,
 		      track->kind == KP_TRACK_GAPS ? KP_ROLE_STRONG : KP_ROLE_PLAIN, track->label);
 	if (selected)
-		kp_canvas_paint(&tui->canvas, row, 0, LABEL - 1, KP_ROLE_SELECTED);
+		kp_canvas_paint(&tui->canvas, row, 0, label_columns(tui) - 1, KP_ROLE_SELECTED);
 	if (track->kind == KP_TRACK_GAPS) {
 		draw_gaps(tui, row, track);
 	} else if (track->kind == KP_TRACK_COUNTERS) {
@@ -197,17 +204,18 @@ static void draw_scale(struct kp_tui *tui, size_t row)
 	size_t columns = tui->tracks.columns;
 	char text[128];
 
-	kp_canvas_fill(&tui->canvas, row, LABEL, columns, 0x2500, KP_ROLE_AXIS);
+	kp_canvas_fill(&tui->canvas, row, label_columns(tui), columns, 0x2500, KP_ROLE_AXIS);
 	snprintf(text, sizeof text, "%s ", kp_human_duration(start_ns(tui), DIGITS).text);
-	kp_canvas_put(&tui->canvas, row, LABEL, columns, KP_ROLE_AXIS, text);
+	kp_canvas_put(&tui->canvas, row, label_columns(tui), columns, KP_ROLE_AXIS, text);
 	snprintf(text, sizeof text, " %s ",
 		 kp_human_duration(start_ns(tui) + length_ns(tui), DIGITS).text);
-	kp_canvas_put_right(&tui->canvas, row, LABEL, columns, KP_ROLE_AXIS, text);
+	kp_canvas_put_right(&tui->canvas, row, label_columns(tui), columns, KP_ROLE_AXIS, text);
 	snprintf(text, sizeof text, " %s, %s kernels ",
 		 kp_human_duration(length_ns(tui), DIGITS).text,
 		 kp_human_count(tui->tracks.launches).text);
 	if (columns > 44)
-		kp_canvas_put(&tui->canvas, row, LABEL + columns / 2 - kp_canvas_width(text) / 2,
+		kp_canvas_put(&tui->canvas, row,
+			      label_columns(tui) + columns / 2 - kp_canvas_width(text) / 2,
 			      columns / 2, KP_ROLE_HEAD, text);
 }
 
@@ -265,7 +273,7 @@ static void describe(const struct kp_tui *tui, const struct kp_track *track, cha
 static void draw_cursor(struct kp_tui *tui, struct kp_area area)
 {
 	const struct kp_track *track = track_here(tui);
-	size_t column = LABEL + kp_tracks_column(&tui->tracks, tui->tracks.cursor_ns);
+	size_t column = label_columns(tui) + kp_tracks_column(&tui->tracks, tui->tracks.cursor_ns);
 	char text[512], what[384] = "";
 
 	for (size_t i = 0; i < area.rows; i++) {

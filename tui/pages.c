@@ -74,6 +74,8 @@ const struct kp_page kp_pages[KP_PAGE_COUNT] = {
 	LIVE(OPERATORS, "Operator"),
 	LIVE(RANGES, "Range"),
 	TABLE(LIVE_GPUS, live_gpus, "GPU/Process", kp_page_live_draw, NULL),
+	TABLE(LIVE_RULES, live_rules, "Rule", kp_page_live_draw, NULL),
+	SHEET(LIVE_RULE, live_rule),
 	SHEET(LIVE_KERNEL, live_kernel),
 	SHEET(KERNEL, kernel),
 	SHEET(INFO, info),

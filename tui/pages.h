@@ -28,13 +28,15 @@ enum kp_tab { KP_TAB_NONE, KP_TAB_TRACE, KP_TAB_LIVE };
 	X(LIVE_OPERATORS, "Operators", LIVE)                                                       \
 	X(LIVE_RANGES, "Ranges", LIVE)                                                             \
 	X(LIVE_GPUS, "GPUs", LIVE)                                                                 \
+	X(LIVE_RULES, "A/B", LIVE)                                                                 \
 	X(EVIDENCE, "Evidence", NONE)                                                              \
 	X(AB_RULE, "Rule", NONE)                                                                   \
 	X(KERNEL, "Kernel", NONE)                                                                  \
 	X(COLUMNS, "Columns", NONE)                                                                \
 	X(INFO, "Trace", NONE)                                                                     \
 	X(HELP, "Help", NONE)                                                                      \
-	X(LIVE_KERNEL, "Kernel", NONE)
+	X(LIVE_KERNEL, "Kernel", NONE)                                                             \
+	X(LIVE_RULE, "Rule", NONE)
 
 enum kp_page_id {
 #define KP_PAGE_ROW(NAME, title, tab) KP_PAGE_##NAME,
@@ -104,7 +106,6 @@ void kp_page_operators_select(struct kp_tui *tui, const char *name, size_t kerne
 enum kp_status kp_page_kernel_fill(struct kp_tui *tui);
 enum kp_status kp_page_info_fill(struct kp_tui *tui);
 enum kp_status kp_page_help_fill(struct kp_tui *tui);
-
 enum kp_status kp_page_columns_fill(struct kp_tui *tui);
 void kp_page_columns_draw(struct kp_tui *tui, struct kp_area area);
 void kp_page_columns_enter(struct kp_tui *tui);
@@ -135,7 +136,6 @@ extern const struct kp_column kp_page_compare_columns[KP_COMPARE_COLUMNS];
 
 enum kp_status kp_page_evidence_fill(struct kp_tui *tui);
 void kp_page_evidence_enter(struct kp_tui *tui);
-
 enum kp_status kp_page_plan_fill(struct kp_tui *tui);
 void kp_page_plan_draw(struct kp_tui *tui, struct kp_area area);
 void kp_page_plan_enter(struct kp_tui *tui);

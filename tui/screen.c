@@ -103,60 +103,93 @@ static void draw_title(struct kp_tui *tui)
 	kp_canvas_fill(&tui->canvas, 0, 0, columns, ' ', KP_ROLE_TITLE);
 	size_t right_columns = kp_canvas_width(right);
 	size_t room = right_columns + 1 < columns ? columns - right_columns - 1 : columns;
-	kp_canvas_put(&tui->canvas, 0, 0, room, KP_ROLE_TITLE, text);
+	kp_canvas_put(&tui->canvas, 0, 0, room - (right_columns > 0), KP_ROLE_TITLE, text);
 	if (room < columns)
 		kp_canvas_put(&tui->canvas, 0, room, right_columns, KP_ROLE_TITLE, right);
 }
 
-/* How many letters a tab's name has, other than the one shown, so that all have room. */
-static size_t tab_letters(const struct kp_tui *tui, enum kp_page_id here)
+/* ---- tabs ---- */
+
+/* The view whose tab is shown as the one that is open. */
+static enum kp_page_id open_tab(const struct kp_tui *tui)
 {
-	size_t above = 0; /* what stands behind the tabs */
-
-	for (size_t i = 0; i < tui->depth; i++)
-		above += strlen(" > ") +
-			 strlen(kp_page_title(i + 1 < tui->depth ? tui->back[i + 1] : tui->page));
-	for (size_t letters = 30; letters > TAB_LETTERS_LEAST; letters--) {
-		size_t taken = above;
-
-		for (unsigned i = 0; i < KP_PAGE_COUNT; i++)
-			if (kp_tui_has_tab(tui, (enum kp_page_id)i)) {
-				size_t length = strlen(kp_page_title((enum kp_page_id)i));
-				bool cut = i != (unsigned)here && length > letters;
-				taken += (cut ? letters : length) + strlen(" 1  ");
-			}
-		if (taken <= tui->canvas.columns)
-			return letters;
-	}
-	return TAB_LETTERS_LEAST;
+	return tui->depth > 0 ? tui->back[0] : tui->page;
 }
 
-/* The names of the tabs, each with its number; the first letters where there is no room. */
+/* Columns of a tab: its name's first letters, or its number alone, and what is around. */
+static size_t tab_width(const struct kp_tui *tui, enum kp_page_id page, size_t letters)
+{
+	size_t length = strlen(kp_page_title(page));
+
+	if (!kp_tui_has_tab(tui, page))
+		return 0;
+	if (page != open_tab(tui) && letters == 0)
+		return strlen(" 1 ");
+	return (page != open_tab(tui) && length > letters ? letters : length) + strlen(" 1  ");
+}
+
+/* Columns of all tabs before `end`, and of what stands behind the last. */
+static size_t tabs_width(const struct kp_tui *tui, unsigned end, size_t letters)
+{
+	size_t taken = 0;
+
+	for (unsigned i = 0; i < end; i++)
+		taken += tab_width(tui, (enum kp_page_id)i, letters);
+	for (size_t i = 0; i < tui->depth; i++)
+		taken += strlen(" > ") +
+			 strlen(kp_page_title(i + 1 < tui->depth ? tui->back[i + 1] : tui->page));
+	return taken;
+}
+
+/* How many letters a tab's name has, other than the open one's, so that all have room; 0: none. */
+static size_t tab_letters(const struct kp_tui *tui)
+{
+	for (size_t letters = 30; letters >= TAB_LETTERS_LEAST; letters--)
+		if (tabs_width(tui, KP_PAGE_COUNT, letters) <= tui->canvas.columns)
+			return letters;
+	return 0;
+}
+
+static size_t draw_tab(struct kp_tui *tui, size_t row, size_t at, enum kp_page_id page,
+		       unsigned number, size_t letters)
+{
+	bool is_here = page == open_tab(tui);
+	const char *title = kp_page_title(page);
+	char text[48];
+
+	if (!is_here && letters == 0)
+		snprintf(text, sizeof text, " %u ", number);
+	else
+		snprintf(text, sizeof text, is_here ? "[%u %.*s]" : " %u %.*s ", number,
+			 is_here ? 30 : (int)letters, title);
+	size_t taken = kp_canvas_put(&tui->canvas, row, at, tui->canvas.columns - at,
+				     is_here ? KP_ROLE_TAB_HERE : KP_ROLE_TAB, text);
+	kp_tui_hit(tui, (struct kp_hit){.row = row,
+					.column = at,
+					.columns = taken,
+					.kind = KP_HIT_PAGE,
+					.value = page});
+	return taken;
+}
+
+/* Tabs with their numbers. Where not even these have room, the first give way to the open one. */
 static void draw_tabs(struct kp_tui *tui, size_t row)
 {
-	enum kp_page_id here = tui->depth > 0 ? tui->back[0] : tui->page;
-	size_t columns = tui->canvas.columns, at = 0, letters = tab_letters(tui, here);
+	size_t columns = tui->canvas.columns, at = 0, letters = tab_letters(tui);
+	size_t needed = tabs_width(tui, open_tab(tui) + 1, letters);
 	unsigned number = 0;
 
 	kp_canvas_fill(&tui->canvas, row, 0, columns, ' ', KP_ROLE_TAB);
-	for (unsigned i = 0; i < KP_PAGE_COUNT; i++) {
-		char text[48];
-		bool is_here = i == (unsigned)here;
-		if (!kp_tui_has_tab(tui, (enum kp_page_id)i))
+	for (unsigned i = 0; i < KP_PAGE_COUNT && at < columns; i++) {
+		size_t width = tab_width(tui, (enum kp_page_id)i, letters);
+		if (width == 0)
 			continue;
 		number++;
-		snprintf(text, sizeof text, is_here ? "[%u %.*s]" : " %u %.*s ", number,
-			 is_here ? 30 : (int)letters, kp_page_title((enum kp_page_id)i));
-		size_t taken = kp_canvas_put(&tui->canvas, row, at, columns - at,
-					     is_here ? KP_ROLE_TAB_HERE : KP_ROLE_TAB, text);
-		kp_tui_hit(tui, (struct kp_hit){.row = row,
-						.column = at,
-						.columns = taken,
-						.kind = KP_HIT_PAGE,
-						.value = i});
-		at += taken;
-		if (at >= columns)
-			return;
+		if (needed > columns && i != (unsigned)open_tab(tui)) {
+			needed -= width;
+			continue;
+		}
+		at += draw_tab(tui, row, at, (enum kp_page_id)i, number, letters);
 	}
 	for (size_t i = 0; i < tui->depth && at + 3 < columns; i++) {
 		enum kp_page_id above = i + 1 < tui->depth ? tui->back[i + 1] : tui->page;
@@ -217,11 +250,19 @@ static void draw_status(struct kp_tui *tui, size_t row)
 	const struct kp_item *item = kp_tui_selected(tui);
 	const char *text = tui->message;
 	enum kp_role role = KP_ROLE_WARNING;
+	char rest[96];
 
 	if (!text[0] && tui->top && tui->top->view.trouble)
 		text = tui->top->view.trouble;
 	if (!text[0] && page->columns && page->name && item) {
 		text = (page->full ? page->full : page->name)(tui, item);
+		role = KP_ROLE_DIM;
+	}
+	if (!text[0] && !page->name && tui->sheet.count > tui->body.rows) {
+		size_t top = tui->lists[tui->page].top, end = top + tui->body.rows;
+		snprintf(rest, sizeof rest, "lines %zu to %zu of %zu%s", top + 1, end,
+			 tui->sheet.count, end < tui->sheet.count ? "; PgDn shows more" : "");
+		text = rest;
 		role = KP_ROLE_DIM;
 	}
 	kp_canvas_put(&tui->canvas, row, 0, tui->canvas.columns, role, text);

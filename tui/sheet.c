@@ -126,3 +126,18 @@ void kp_sheet_draw(const struct kp_sheet *sheet, struct kp_canvas *canvas, struc
 		kp_canvas_put(canvas, area.row + i, column, columns, line->role, line->text);
 	}
 }
+
+size_t kp_sheet_draw_words(struct kp_canvas *canvas, struct kp_area area, enum kp_role role,
+			   const char *words)
+{
+	struct kp_sheet sheet = {0};
+	size_t rows;
+
+	kp_sheet_clear(&sheet);
+	kp_sheet_say(&sheet, role, area.columns > 2 ? area.columns - 1 : 1, NULL, "%s", words);
+	rows = sheet.count < area.rows ? sheet.count : area.rows;
+	area.rows = rows;
+	kp_sheet_draw(&sheet, canvas, area, 0);
+	kp_sheet_fini(&sheet);
+	return rows;
+}

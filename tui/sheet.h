@@ -33,6 +33,9 @@ void kp_sheet_head(struct kp_sheet *sheet, const char *text);
 __attribute__((format(printf, 5, 6))) void kp_sheet_say(struct kp_sheet *sheet, enum kp_role role,
 							size_t columns, const char *label,
 							const char *format, ...);
+/* Words on their own, wrapped, in as many rows of the area as they need; returns how many. */
+size_t kp_sheet_draw_words(struct kp_canvas *canvas, struct kp_area area, enum kp_role role,
+			   const char *words);
 void kp_sheet_draw(const struct kp_sheet *sheet, struct kp_canvas *canvas, struct kp_area area,
 		   size_t top);
 

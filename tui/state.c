@@ -10,7 +10,7 @@
 #include "tui/live.h"
 #include "tui/plan_edit.h"
 
-#define WORK_NS 25000000 /* at a stretch, so that keys are answered in time */
+#define WORK_NS 15000000 /* at a stretch, so that keys are answered in time */
 
 static uint64_t now_ns(void)
 {
@@ -134,6 +134,8 @@ bool kp_tui_holds(const char *text, const char *part)
 bool kp_tui_has_tab(const struct kp_tui *tui, enum kp_page_id page)
 {
 	if (page == KP_PAGE_AB && !tui->source.ab)
+		return false;
+	if (page == KP_PAGE_LIVE_RULES && !(tui->top && tui->top->rule_count))
 		return false;
 	return kp_page_tab(page) == (tui->top ? KP_TAB_LIVE : KP_TAB_TRACE);
 }
@@ -272,17 +274,20 @@ static void scan(struct kp_tui *tui)
 
 bool kp_tui_works(const struct kp_tui *tui)
 {
-	return tui->top || tui->scanning || !kp_loader_progress(tui->loader).ended;
+	return tui->top || tui->scanning || !tui->all_taken;
 }
 
 bool kp_tui_work(struct kp_tui *tui)
 {
 	uint64_t end_ns = now_ns() + WORK_NS;
-	bool scanned = tui->scanning, taken;
+	bool scanned = tui->scanning, taken, ended;
 
 	if (tui->top)
 		return kp_live_work(tui);
+	/* What comes between the two is taken the next time. */
+	ended = kp_loader_progress(tui->loader).ended;
 	taken = take_loaded(tui);
+	tui->all_taken = ended;
 	while (tui->scanning && now_ns() < end_ns)
 		scan(tui);
 	tui->stale |= scanned;
@@ -297,6 +302,7 @@ enum kp_status kp_tui_finish(struct kp_tui *tui)
 	}
 	kp_loader_wait(tui->loader);
 	take_loaded(tui);
+	tui->all_taken = true;
 	while (tui->scanning)
 		scan(tui);
 	return tui->trouble;

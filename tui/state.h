@@ -103,7 +103,7 @@ struct kp_tui {
 	size_t finding, ab_rule;    /* of the pages of evidence and of a rule */
 	size_t kernel;              /* in the report, of the kernel page; the key of kprof top's */
 
-	bool stale; /* rows must be made again */
+	bool stale, all_taken; /* rows must be made again; the loader has ended, and has no more */
 	bool redraw_all, closed;
 	FILE *printed; /* where P writes in a script; NULL: it asks */
 };

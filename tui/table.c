@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tui/live.h"
+
 #define LEAST_NAME 14
+#define NARROW_NAME 10
 #define COLUMNS_MOST 32
 #define LAST_LEAVER 16
 #define FOLDED 0x25B8
@@ -37,6 +40,22 @@ static void choose(const struct kp_tui *tui, size_t width, bool shown[COLUMNS_MO
 			shown[i] = false;
 			taken -= page->columns[i].width + 1;
 		}
+	}
+}
+
+/* On the narrowest screens a name and one figure are worth more than figures of what is not named.
+ */
+static void make_room(const struct kp_tui *tui, size_t width, bool shown[COLUMNS_MOST])
+{
+	const struct kp_page *page = &kp_pages[tui->page];
+	size_t taken = 1, kept = 0;
+
+	for (size_t i = 0; i < page->column_count; i++) {
+		size_t columns = shown[i] ? page->columns[i].width + 1 : 0;
+		if (columns && kept && taken + columns + NARROW_NAME > width)
+			shown[i] = false;
+		kept += shown[i];
+		taken += shown[i] ? columns : 0;
 	}
 }
 
@@ -111,9 +130,14 @@ static void draw_row(struct kp_tui *tui, size_t row, struct kp_area area,
 	if (item->opens)
 		kp_canvas_fill(&tui->canvas, row, at, 1, item->open ? UNFOLDED : FOLDED, role);
 	at += item->opens || item->depth > 0 ? 2 : 0;
-	if (at < area.columns)
+	if (at >= area.columns)
+		return;
+	const char *name = page->name(tui, item);
+	if (tui->page == KP_PAGE_FINDINGS) /* sentences: their beginning says most */
+		kp_canvas_put(&tui->canvas, row, at, area.columns - at, role, name);
+	else
 		kp_canvas_put_name(&tui->canvas, row, at, area.columns - at, role,
-				   page->name(tui, item));
+				   name[0] ? name : "(no name)");
 }
 
 void kp_table_scroll(struct kp_tui *tui, size_t rows)
@@ -137,6 +161,7 @@ void kp_table_draw(struct kp_tui *tui, struct kp_area area)
 	bool shown[COLUMNS_MOST] = {false};
 
 	choose(tui, area.columns, shown);
+	make_room(tui, area.columns, shown);
 	draw_titles(tui, area, shown);
 	area.row++;
 	area.rows = area.rows ? area.rows - 1 : 0;
@@ -155,7 +180,7 @@ void kp_table_draw(struct kp_tui *tui, struct kp_area area)
 			      KP_ROLE_DIM,
 			      list->filter[0] ? "No row passes the filter; \\ changes it."
 			      : tui->report   ? "There are no rows."
-			      : tui->top      ? "Nothing so far."
+			      : tui->top      ? kp_live_empty(tui)
 					      : "Reading ...");
 }
 

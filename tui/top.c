@@ -7,6 +7,7 @@
 
 #include "trace/board_history.h"
 #include "trace/vector.h"
+#include "tui/top_rules.h"
 
 void kp_top_init(struct kp_top *top, const struct kp_top_source *source)
 {
@@ -24,6 +25,7 @@ void kp_top_fini(struct kp_top *top)
 		free(top->rows[i]);
 	free(top->gpus);
 	free(top->bases);
+	kp_top_rules_fini(top);
 	kp_top_names_fini(top);
 	*top = (struct kp_top){0};
 }
@@ -308,6 +310,7 @@ enum kp_status kp_top_update(struct kp_top *top)
 		top->choice.pid = 0;
 	span = kp_top_span_of(top);
 	top->span_s = span.seconds;
+	top->second = span.last_history;
 	top->all_time = span.all;
 	memset(top->row_counts, 0, sizeof top->row_counts);
 	for (size_t i = 0; i < top->view.process_count && status == KP_OK; i++)
@@ -324,6 +327,8 @@ enum kp_status kp_top_update(struct kp_top *top)
 	top->calls_per_s = span.seconds > 0 ? (double)top->calls / span.seconds : 0;
 	if (status == KP_OK)
 		status = fill_gpus(top, &span);
+	if (status == KP_OK)
+		status = kp_top_find_rules(top);
 	return status == KP_OK ? kp_top_find_rate(top, &span) : status;
 }
 

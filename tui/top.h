@@ -61,7 +61,9 @@ struct kp_top_choice {
 };
 
 struct kp_top_base;
+struct kp_top_before;
 struct kp_top_name;
+struct kp_top_rule;
 
 struct kp_top {
 	struct kp_top_source source;
@@ -73,6 +75,9 @@ struct kp_top {
 	struct kp_arena *arena; /* of names */
 	struct kp_top_name *names;
 	size_t name_count;
+	char rule[KP_BOARD_RULE_NAME_BYTES]; /* of the page of one */
+	struct kp_top_before *befores;       /* of switches: top_rules.c */
+	size_t before_count, before_capacity;
 	struct kp_top_base *bases; /* by process, of the last reset */
 	size_t base_count;
 	/* results, of kp_top_update */
@@ -80,11 +85,14 @@ struct kp_top {
 	size_t row_counts[KP_TOP_GROUPS], row_capacities[KP_TOP_GROUPS];
 	struct kp_top_gpu *gpus; /* each GPU, then each process on it */
 	size_t gpu_count, gpu_capacity;
+	struct kp_top_rule *rules;
+	size_t rule_count, rule_capacity;
 	struct kp_top_rate rate;
 	double span_s;      /* of the rows; 0: none */
 	double calls_per_s; /* of kernels */
 	uint64_t calls;
-	bool all_time; /* the rows are of all the time, whatever was chosen */
+	uint64_t second; /* the first that is not complete, on the trace's clock; 0: none is */
+	bool all_time;   /* the rows are of all the time, whatever was chosen */
 };
 
 void kp_top_init(struct kp_top *top, const struct kp_top_source *source);

@@ -41,6 +41,9 @@ struct kp_top_source {
 	void (*wait)(void *context, unsigned most_ms);
 	/* Switches recording on or off, and says what came of it. */
 	void (*record)(void *context, bool on, char *words, size_t size);
+	/* Switches a rule of A/B in all processes that have it, and says what came of it; NULL: it
+	 * cannot be. */
+	void (*switch_rule)(void *context, const char *name, bool on, char *words, size_t size);
 	/* Saves what was seen last to a file. */
 	enum kp_status (*save)(void *context, FILE *file);
 	const char *unit_range; /* NVTX range that makes a unit; NULL: what repeats does */

@@ -63,6 +63,11 @@ static void write_to(struct kp_tui *tui, const char *path)
 
 	if (!path[0])
 		return;
+	if (!tui->top && !tui->part.complete &&
+	    (ends_in(path, ".yaml") || ends_in(path, ".json"))) {
+		kp_tui_say(tui, "The report is not whole before all is read; try it again then.");
+		return;
+	}
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	file = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!file) {
@@ -97,6 +102,6 @@ void kp_do_write(struct kp_tui *tui, uint32_t code)
 	}
 	snprintf(name, sizeof name, "kprof-%s.txt", kp_page_title(tui->page));
 	for (char *c = name; *c; c++)
-		*c = (char)(*c >= 'A' && *c <= 'Z' ? *c - 'A' + 'a' : *c);
+		*c = (char)(*c >= 'A' && *c <= 'Z' ? *c - 'A' + 'a' : *c == '/' ? '-' : *c);
 	kp_prompt_open(tui, "Write to: ", name, write_to);
 }

@@ -6,7 +6,8 @@ import re
 import signal
 import subprocess
 
-from harness import find_child, parse_json, require, require_equal
+from harness import (TIME_LIMIT_S, find_child, parse_json, require, require_equal,
+                     start_under_kprof)
 from scenario import Scenario
 
 RULES = """rules:
@@ -305,28 +306,65 @@ def play_units(scenario, place):
     require(result.status == 125 and "--phase 0" in result.err, result.err)
 
 
-def play_off(scenario, place):
-    """kprof ctl PID ab off: originals from then on."""
+def run_switched(scenario, place, command, rules, steps):
+    """kprof ab over a program that says when it is ready and waits: before it goes on, the words of
+    each step are given to kprof ctl. Its report, and what the program printed last."""
     environment = place.environment(scenario, traced=True)
     environment["KPROF_CANDIDATES_LIB"] = os.path.join(place.fakes, "libfake_candidates.so")
     path = os.path.join(place.directory, "rules.yaml")
     report = os.path.join(place.directory, "report.json")
     with open(path, "w", encoding="utf-8") as file:
-        file.write(rules_for(place, "twice"))
+        file.write(rules)
     process = subprocess.Popen(
         [place.kprof, "ab", "--rules", path, "--no-try", "--mode", "swap", "--again", "1000000", "--out", report,
-         "--", os.path.join(place.fakes, "prog_ab"), "double", "1000", "wait"],
+         "--", os.path.join(place.fakes, command[0]), *command[1:]],
         env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    require_equal("ready", process.stdout.readline(), b"ready\n")
-    result = place.run([place.kprof, "ctl", str(find_child(process.pid, "prog_ab")), "ab", "off"],
-                       environment)
-    require_equal("status of kprof ctl", (result.status, result.out), (0, b""))
-    _, err = process.communicate(b"\n", timeout=200)
+    for step in steps:
+        require_equal("ready", process.stdout.readline(), b"ready\n")
+        pid = str(find_child(process.pid, command[0]))
+        for words in step:
+            result = place.run([place.kprof, "ctl", pid, "ab", *words], environment)
+            require_equal("status of kprof ctl", (result.status, result.out), (0, b""))
+        process.stdin.write(b"\n")
+        process.stdin.flush()
+    out, err = process.communicate(timeout=TIME_LIMIT_S)
     require_equal("status", (process.returncode, "" if process.returncode == 0 else err), (0, ""))
     with open(report, "rb") as file:
-        rule = parse_json(file.read())["rules"][0]
+        document = parse_json(file.read())
+    check_sums(document)
+    return Outcome(None, document), out
+
+
+def play_off(scenario, place):
+    """kprof ctl PID ab off: originals from then on."""
+    outcome, _ = run_switched(scenario, place, ["prog_ab", "double", "1000", "wait"],
+                              rules_for(place, "twice"), [[["off"]]])
+    rule = outcome.rule("double")
     require_equal("off", rule["not_replaced"]["off"], 1000)
     require(rule["launches"]["replaced"] > 900, f"{rule['launches']}")
+
+
+def play_on(scenario, place):
+    """A rule that is off is on again, by its name or with all."""
+    steps = [[["off", "double"]], [["on", "double"]], [["off"]], [["on"], ["off", "double"]]]
+    outcome, _ = run_switched(scenario, place, ["prog_ab", "double", "1000", "wait", "4"],
+                              rules_for(place, "twice"), steps)
+    rule = outcome.rule("double")
+    require_equal("off", rule["not_replaced"]["off"], 3000)
+    require(rule["launches"]["replaced"] > 1900, f"{rule['launches']}")
+
+
+def play_switches_refused(scenario, place):
+    """What cannot be switched is told in one line."""
+    process, pid = start_under_kprof(scenario, place)
+    environment = place.environment(scenario, traced=False)
+    for words, said in ((["off"], "it has no rules"), (["on", "double"], "it has no rules"),
+                        (["maybe"], "ab on and ab off"), ([], "ab on and ab off"),
+                        (["on", "a", "b"], "")):
+        result = place.run([place.kprof, "ctl", str(pid), "ab", *words], environment)
+        require(result.status == 125 and said in result.err, f"{words}: {result.err}")
+    os.kill(pid, signal.SIGKILL)
+    process.communicate(timeout=TIME_LIMIT_S)
 
 
 def self_test(scenario, place, *options, controls=None):
@@ -518,6 +556,9 @@ SCENARIOS = [
     ab("modules", play_modules),
     ab("units", play_units),
     ab("off", play_off),
+    ab("on", play_on),
+    Scenario("ab_switches_refused", play=play_switches_refused, faults="wall",
+             args=["--kernels", "1000000", "--interval-us", "500"]),
     ab("killed", play_killed),
     ab("output", play_output),
     ab("nothing", play_nothing),

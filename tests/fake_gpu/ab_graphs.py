@@ -1,6 +1,6 @@
 """Scenarios of kprof ab with CUDA graphs: a part of ab.py."""
 
-from ab import rules_for, run_ab
+from ab import rules_for, run_ab, run_switched
 from harness import require, require_equal
 from scenario import Scenario
 
@@ -81,6 +81,22 @@ def wrong(launches, reasons, _):
     require(reasons["wrong"] > ROUNDS, f"{reasons}")
 
 
+PART = 5000
+
+
+def play_switched(scenario, place):
+    """Rules go off and on between launches of one graph: each part by what was on in it."""
+    outcome, out = run_switched(
+        scenario, place, ["prog_graph", "two_kernels", str(3 * PART), "3"],
+        two_rules(place, "launched"), [[["off"]], [["on", "again"]], [["on", "double"]]])
+    require_equal("rounds", out, b"%d of %d rounds right\n" % (3 * PART, 3 * PART))
+    for name, off in (("double", 2 * PART), ("again", PART)):
+        rule = outcome.rule(name)
+        require_equal(f"{name} off", rule["not_replaced"]["off"], off)
+        # Whatever was on may have come a launch or two late: when the worker was at the results.
+        require(0 < rule["launches"]["replaced_captured"] <= 3 * PART - off, f"{rule}")
+
+
 SWAP = ("--mode", "swap")
 
 
@@ -105,6 +121,7 @@ SCENARIOS = [
            rounds=ROUNDS_TIMED),
     graphs("two_rules", "two_kernels", "launched", ("--phase", "20"), alone,
            rules=two_rules, rounds=ROUNDS_TIMED),
+    Scenario("ab_graph_switched", program="prog_graph", play=play_switched),
     graphs("shadow", "captured", "launched", ("--mode", "shadow"),
            left("shadow_mode", 2 * ROUNDS)),
     graphs("wrong", "beside", "later", ("--mode", "swap", "--again", "4"), wrong, status=123),

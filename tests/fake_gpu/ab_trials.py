@@ -33,7 +33,7 @@ class Trial:
         self.process = subprocess.Popen(
             [place.kprof, "ab", "--rules", path, "--mode", "swap", *options, "--raw", self.raw,
              "--out", self.report, "--", *wrapper, os.path.join(place.fakes, "prog_ab"), work,
-             str(rounds), str(times)],
+             str(rounds), "wait", str(times)],
             env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def ready(self):

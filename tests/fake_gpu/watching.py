@@ -10,6 +10,7 @@ import signal
 import subprocess
 import time
 
+from ab import rules_for
 from harness import (Skip, check_agreement, check_manners, check_sum, find_child, require,
                      require_equal, start_under_kprof, TIME_LIMIT_S)
 from scenario import Scenario
@@ -269,6 +270,127 @@ def play_left_early(scenario, place):
     check_manners(place.ledger.read())
 
 
+# ---- rules of A/B ----
+
+SWITCHES = "Wait,5,Wait,P,x,Wait,Wait,P,x,Wait,Wait,P,Enter,P"
+
+
+def rules_of(scenario, place, entry="twice"):
+    """The options of kprof top, its environment, and the program, for the rule «double»."""
+    environment = place.environment(scenario, traced=True)
+    environment["KPROF_CANDIDATES_LIB"] = os.path.join(place.fakes, "libfake_candidates.so")
+    path = os.path.join(place.directory, "rules.yaml")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(rules_for(place, entry))
+    command = place.write_script("program", "#!/bin/sh\necho $$ >'{directory}/pid'\n"
+                                 f"exec {' '.join(place.command(scenario))}\n")
+    return ["-o", place.trace, "--rules", path], environment, command
+
+
+def end_program(place):
+    """It would run for long."""
+    with open(os.path.join(place.directory, "pid"), encoding="utf-8") as file:
+        os.kill(int(file.read()), signal.SIGKILL)
+
+
+def state_of(screen, rule):
+    """The cells of the rule's row by the columns' names: words of its state, and numbers."""
+    lines = screen.splitlines()
+    head = next(i for i, line in enumerate(lines) if line.split()[:2] == ["State", "Was/s"])
+    row = next(line for line in lines[head + 1:] if line.split()[-1:] == [rule])
+    cells = {}
+    for name in ("Fits/s", "Replaced", "Seen"):
+        end = re.search(rf"{name}( |$)", lines[head]).end(0) - 1
+        cells[name] = float(row[:end].split()[-1].replace(",", "").replace("-", "0"))
+    cells["State"] = row[1:].split()[0]
+    return cells
+
+
+def play_rules(scenario, place):
+    """x switches a rule off and on again while the program runs."""
+    options, environment, command = rules_of(scenario, place)
+    process = subprocess.Popen([place.kprof, "top", *options, "--keys", SWITCHES, *WIDE, "--",
+                                command], env=environment, stdout=subprocess.PIPE)
+    lines = []
+    while not lines or "[5 A/B] > Rule" not in lines[-1]:
+        lines.append(process.stdout.readline().decode())
+        require(lines[-1], f"it has ended: {lines}")
+    end_program(place)
+    text = "".join(lines) + process.stdout.read().decode()
+    process.stdout.close()
+    require_equal("status", process.wait(timeout=TIME_LIMIT_S), 128 + 9)
+    parts = re.split(r"(?m)^(?= program )", text)[1:]
+    require_equal("screens", len(parts), 4)
+    before, off, again = (state_of(part, "double") for part in parts[:3])
+    require_equal("states", [cells["State"] for cells in (before, off, again)],
+                  ["on", "off", "on"])
+    require(0 < before["Replaced"] <= off["Replaced"] < again["Replaced"],
+            f"{before} {off} {again}")
+    require("Before it was last switched, and since" in parts[3], parts[3])
+    left = set(os.listdir(place.directory))
+    require_equal("left behind", left & {"ledger", "rules.yaml", "program", "pid"}, left)
+
+
+def play_rules_wrong(scenario, place):
+    """A wrong result is told when the screen is left, whatever was on it."""
+    options, environment, _ = rules_of(scenario, place, "zeros")
+    bare = place.run(place.command(scenario), place.environment(scenario, traced=False))
+    result = place.run([place.kprof, "top", *options, "--keys", "5", *END, "--",
+                        *place.command(scenario)], environment)
+    require_equal("status", result.status, 0)
+    require("a result of the rule double was wrong" in result.err, result.err)
+    screen = result.out.decode()
+    require(screen.endswith(bare.out.decode()), f"{screen} does not end in {bare.out}")
+
+
+def play_rules_process(scenario, place):
+    """What runs under kprof ab is watched and switched, too, with nothing recorded of it."""
+    _, environment, command = rules_of(scenario, place)
+    process = subprocess.Popen(
+        [place.kprof, "ab", "--rules", os.path.join(place.directory, "rules.yaml"), "--mode",
+         "swap", "--", command], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + TIME_LIMIT_S
+    while place.ledger.read()["kernels_issued"] == 0 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    pid = find_child(process.pid, "prog_ab")
+    result = place.run([place.kprof, "top", "--keys", "5,x,P", "--frames", "3", *WIDE, str(pid)],
+                       plain_environment())
+    require_equal("status", (result.status, result.err), (0, ""))
+    last = re.split(r"(?m)^(?= \d+ )", result.out.decode())[-1]
+    require_equal("state", state_of(last, "double")["State"], "off")
+    refused = place.run([place.kprof, "top", "--all-rules", "--frames", "1", str(pid)],
+                        plain_environment())
+    require(refused.status == 125 and "that kprof starts" in refused.err, refused.err)
+    end_program(place)
+    process.communicate(timeout=TIME_LIMIT_S)
+
+
+def play_rules_terminal(scenario, place):
+    """The same with fingers on a terminal."""
+    if not shutil.which("tmux"):
+        raise Skip("no tmux")
+    options, environment, command = rules_of(scenario, place)
+    terminal = Terminal(place, environment)
+    try:
+        terminal.start(f"{place.kprof} top {' '.join(options)} -- {command}; echo status=$?")
+        terminal.expect("5 A/B", "running")
+        terminal.tmux("send-keys", "5")
+        terminal.expect("[5 A/B]", "xSwitch", ">on ")
+        terminal.tmux("send-keys", "x")
+        terminal.expect(">off ", "double is off: the originals run")
+        terminal.tmux("send-keys", "Enter")
+        terminal.expect("> Rule", "off: the originals run")
+        terminal.tmux("send-keys", "x")
+        terminal.expect("on: launches that it fits are replaced", "double is on")
+        terminal.tmux("send-keys", "Escape")
+        terminal.expect(">on ")
+        terminal.tmux("send-keys", "q")
+        end_program(place)
+        terminal.expect("status=137")
+    finally:
+        terminal.close()
+
+
 MANY = ["--kernels", "500", "--print"]
 SCENARIOS = [
     Scenario("top_totals", play=play_totals, args=[*MANY, "--exit-code", "3"], status=3),
@@ -293,6 +415,13 @@ SCENARIOS = [
     Scenario("top_status", play=play_status, args=[*MANY, "--raise", "15"], status=128 + 15),
     Scenario("top_terminal", play=play_terminal, faults="wall",
              args=["--kernels", "4000", *SLOWLY, "--exit-code", "5", "--print"]),
+    Scenario("top_rules", program="prog_ab", play=play_rules, faults="wall",
+             args=["paced", "1000000"]),
+    Scenario("top_rules_wrong", program="prog_ab", play=play_rules_wrong, args=["double", "300"]),
+    Scenario("top_rules_process", program="prog_ab", play=play_rules_process, faults="wall",
+             args=["paced", "1000000"]),
+    Scenario("top_rules_terminal", program="prog_ab", play=play_rules_terminal, faults="wall",
+             args=["paced", "1000000"]),
     Scenario("top_left_early", play=play_left_early, faults="wall",
              args=["--kernels", "3000", *SLOWLY, "--exit-code", "6", "--print"]),
 ]

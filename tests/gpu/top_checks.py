@@ -52,8 +52,25 @@ def rows(sample, need_torch, torch, exact):
         require(ratio <= COST, f"{ratio:.4f} of the time under kprof record")
         return f"a token {median(times['top']):.4f} ms, {100 * (ratio - 1):+.2f} % against record"
 
+    def switch(bench):
+        """A rule goes off and on while a graph is launched: its states, and what comes of it."""
+        waits = ",".join(["Wait"] * 6)
+        ran = bench.run([bench.build / "kprof", "top", "--charset", "utf-8", "--size", "200x50",
+                         "--rule", "linear-skinny", "--keys",
+                         f"{waits},5,P,x,{waits},P,x,{waits},P", "--", sample(bench, "llm_decode"),
+                         "--graph", "--steps", "16000", "--batch", "1"])
+        cells = [re.search(r"^>(\S+) +([\d,.-]+) +([\d,.-]+) +(\S+) .* linear-skinny$", part, re.M)
+                 for part in re.split(r"(?m)^(?= llm_decode )", ran.text())[1:4]]
+        require(len(cells) == 3 and all(cells), ran.text())
+        states = [found[1] for found in cells]
+        require(states == ["on", "off", "on"], f"{states}")
+        require(all(found[4].endswith("%") for found in cells[1:]), ran.text())
+        return f"off {cells[1][4]} launches that it fits a second, on again {cells[2][4]}"
+
     return [
         Check("top-totals", 120, totals([]), "kprof top: launches shown = issued, eager"),
         Check("top-totals-graph", 120, totals(["--graph"]), "the same in a CUDA graph"),
+        Check("top-switch", 240, switch,
+              "kprof top: a rule of A/B switched off and on under a graph"),
         Check("top-cost", 400, cost, "kprof top: 0.5 % beyond kprof record at most, CUDA graph"),
     ]

@@ -12,10 +12,11 @@ import select
 import signal
 import struct
 import sys
+import tempfile
 import termios
 import time
 
-KPROF, TRACE = sys.argv[1:3]
+KPROF, TRACE = map(os.path.abspath, sys.argv[1:3])
 PATIENCE_S = 60  # for a loaded machine; nothing here waits for time to pass
 LEAVE = b"\x1b[?1049l"
 SHOW_CURSOR = b"\x1b[?25h"
@@ -103,6 +104,13 @@ class Session:
                     pass
                 return int(self.read_news())
             assert time.monotonic() < end, "it neither stops nor ends"
+
+    def wait_for(self, path):
+        """Waits until there is something in a file."""
+        end = time.monotonic() + PATIENCE_S
+        while not (os.path.exists(path) and os.path.getsize(path)):
+            self.read()
+            assert time.monotonic() < end, f"nothing in {path}"
 
     def check_restored(self, what):
         after = termios.tcgetattr(self.slave)
@@ -192,6 +200,10 @@ def session_takes_the_mouse():
     session.expect(b"gemm")
     session.send("\x1b[<0;20;2M\x1b[<0;20;2m")  # on the second tab
     session.expect(b"stream")
+    session.send("\x1b[<0;2;2M\x1b[<0;2;2m")  # on the first
+    session.expect(b"gemm")
+    session.send("\x1b[<0;33;3M\x1b[<0;33;3m")  # on the title of a column: sorts by it
+    session.expect("\N{DOWNWARDS ARROW}".encode())
     session.send("Q")
     assert session.wait() == 0
     session.check_restored("mouse")
@@ -202,6 +214,41 @@ def session_takes_the_mouse():
     assert session.wait() == 0
     assert b"\x1b[?1000h" not in session.output
     session.close()
+
+
+def session_writes_files():
+    """The view as text, by the name that is offered; the report in full; no file is replaced."""
+    before = os.getcwd()
+    report = os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                          "../recorded/llm_decode_graph.ab.yaml")
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        session = Session("--ab", report)
+        session.expect(b"of span")  # all is read
+        session.send("8")
+        session.expect(b"linear-skinny")
+        # One key a screen: of two at once only what is new since the screen before is drawn.
+        session.send("P")
+        session.expect(b"Write to: kprof-a-b.txt")
+        session.send("\r")
+        session.expect(b"Written to kprof-a-b.txt.")
+        session.send("P")
+        session.expect(b"Write to: kprof-a-b.txt")
+        session.send("\r")
+        session.expect(b"kprof-a-b.txt: File exists")
+        session.send("P")
+        session.expect(b"Write to: kprof-a-b.txt")
+        session.send("\x15whole.yaml\r")
+        session.wait_for("whole.yaml")
+        session.send("Q")
+        assert session.wait() == 0
+        session.close()
+        with open("kprof-a-b.txt", encoding="utf-8") as file:
+            text = file.read()
+        assert "llm-decode-silu" in text and "EnterOpen" not in text, text
+        with open("whole.yaml", encoding="utf-8") as file:
+            assert file.readline().startswith("schema: "), "the report is not whole.yaml's"
+        os.chdir(before)
 
 
 def session_needs_a_terminal():

@@ -132,6 +132,15 @@ static void test_board_refuses_nonsense(void **state)
 	image->rows[2].kind = KP_BOARD_KINDS;
 	kp_board_publish(board, image);
 	assert_int_equal(kp_board_read(board, false, image), KP_BOARD_BROKEN);
+	/* More rules than there is room for; a name without an end gets one. */
+	image->rows[2].kind = KP_BOARD_KERNEL;
+	image->head.rule_count = 1;
+	memset(image->rules[0].name, 'r', sizeof(image->rules[0].name));
+	kp_board_publish(board, image);
+	assert_int_equal(kp_board_read(board, false, image), KP_BOARD_READ);
+	assert_int_equal(strlen(image->rules[0].name), KP_BOARD_RULE_NAME_BYTES - 1);
+	image->head.rule_count = KP_BOARD_RULES + 1;
+	assert_false(kp_board_head_fits(&image->head));
 	/* Counts beyond their bounds stand in the head alone. */
 	atomic_store(&board->words[offsetof(struct kp_board_head, row_count) / 8], UINT64_MAX);
 	assert_int_equal(kp_board_read(board, false, image), KP_BOARD_BROKEN);
@@ -251,6 +260,28 @@ static void test_board_history_slides(void **state)
 	assert_int_equal(calls_of(&row, 1000000), 1);
 }
 
+static void test_board_history_of_rules_slides(void **state)
+{
+	struct kp_board_rule rule = {0};
+	uint64_t fitted = 0, replaced = 0;
+
+	(void)state;
+	for (uint64_t second = 100; second < 300; second++)
+		kp_board_rule_add(&rule, second, 3, 2);
+	kp_board_rule_add(&rule, 100, 50, 50); /* far too late */
+	kp_board_rule_add(&rule, 298, 1, 1);   /* late, and in time */
+	for (size_t i = 0; i < KP_BOARD_SECONDS; i++) {
+		fitted += rule.seconds[i].fitted;
+		replaced += rule.seconds[i].replaced;
+	}
+	assert_int_equal(fitted, 3 * KP_BOARD_SECONDS + 1);
+	assert_int_equal(replaced, 2 * KP_BOARD_SECONDS + 1);
+	kp_board_rule_add(&rule, 302, 7, 0);
+	assert_int_equal(rule.seconds[300 % KP_BOARD_SECONDS].fitted, 0);
+	assert_int_equal(rule.seconds[301 % KP_BOARD_SECONDS].fitted, 0);
+	assert_int_equal(rule.seconds[302 % KP_BOARD_SECONDS].fitted, 7);
+}
+
 /* The union of intervals, in whatever order they come, against a count of each nanosecond. */
 static void test_busy_is_a_union(void **state)
 {
@@ -308,6 +339,8 @@ static void test_board_file_round(void **state)
 	(void)state;
 	for (unsigned i = 0; i < 10; i++)
 		kp_tally_kernel(tally, i % 2 ? "odd" : "even", 0, NOW_NS + i, NOW_NS + i + 1);
+	kp_tally_image(tally)->head.rule_count = 2;
+	kp_tally_image(tally)->rules[1].fitted = 42;
 	image = kp_tally_image(tally);
 	assert_int_equal(kp_board_file_write(file, &image, 1), KP_OK);
 	rewind(file);
@@ -316,6 +349,7 @@ static void test_board_file_round(void **state)
 	assert_memory_equal(&read[0]->head, &image->head, sizeof(image->head));
 	assert_memory_equal(read[0]->rows, image->rows,
 			    image->head.row_count * sizeof(image->rows[0]));
+	assert_memory_equal(read[0]->rules, image->rules, 2 * sizeof(image->rules[0]));
 	free(read[0]);
 	/* Cut short anywhere it is refused, and nothing is left. */
 	for (long bytes = 0; bytes < 9000; bytes += 97) {
@@ -363,6 +397,7 @@ int main(void)
 		cmocka_unit_test(test_board_outlives_its_writer),
 		cmocka_unit_test(test_board_refuses_nonsense),
 		cmocka_unit_test(test_board_history_slides),
+		cmocka_unit_test(test_board_history_of_rules_slides),
 		cmocka_unit_test(test_board_file_round),
 		cmocka_unit_test(test_room_gives_each_board_once),
 		cmocka_unit_test(test_tally_full_table),

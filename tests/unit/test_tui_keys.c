@@ -169,6 +169,28 @@ static void test_tui_takes_every_key(void **state)
 	assert_true(count >= 15);
 }
 
+/* However the loader's end falls between two looks, its last report is taken before it waits. */
+static void test_tui_works_until_all_is_taken(void **state)
+{
+	const char *paths[] = {SHORT_TRACE};
+	struct kp_tui_source source = {
+		.paths = paths, .path_count = 1, .options = {.threshold_pct = 30}};
+	const struct kp_tui_settings settings = {.rows = 24, .columns = 80};
+	struct kp_tui tui;
+	size_t bad;
+
+	(void)state;
+	assert_int_equal(kp_reader_open(paths, 1, &source.reader, &bad), KP_OK);
+	assert_int_equal(kp_tui_init(&tui, &source, &settings), KP_OK);
+	kp_loader_wait(tui.loader);
+	assert_true(kp_tui_works(&tui));
+	assert_true(kp_tui_work(&tui));
+	assert_non_null(tui.report);
+	assert_false(kp_tui_works(&tui));
+	kp_tui_fini(&tui);
+	kp_reader_close(source.reader);
+}
+
 /* No row of the table is hidden on all its pages by rows before it. */
 static void test_keys_are_reachable(void **state)
 {
@@ -242,6 +264,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_keys_are_reachable),
+		cmocka_unit_test(test_tui_works_until_all_is_taken),
 		cmocka_unit_test(test_roofline_draws_points),
 		cmocka_unit_test(test_tui_takes_every_key),
 	};

@@ -1,18 +1,19 @@
 /*
  * A program whose kernels compute, for rules of replacement:
  *
- *	prog_ab WORK ROUNDS [wait | TIMES]
+ *	prog_ab WORK ROUNDS [wait [TIMES]]
  *
  * WORK is «double» (y = 2 x of 5 rows of 24 columns, 32 apart, by a kernel «double_rows»), «blank»
- * (the same, but x is 0 in the first half of the rounds), «silu» (in place, named as that of
+ * (the same, but x is 0 in the first half of the rounds), «paced»
+ * (the same as «double», half a millisecond between launches), «silu» (in place, named as that of
  * llm_decode), «softmax» (named as PyTorch's), «gemm» (a linear layer of 3 tokens by cublasGemmEx)
  * «graph» (a product outside of a capture first, then in one, whose graph is launched), or
  * «graph_changed» (the same, but what was captured is changed before it is instantiated). It
- * prints what the results add up to, after all rounds. With «wait» it says that it is ready, waits
- * for a line, and does all rounds again, or so many times. «shapes» is «double» of 24 to 13 columns
- * in turn. «modules» is «double» by kernels of that name from three places in turn: a module, a
- * library of the same code, and a library of other code. «steps» is «double» in ranges «step», with
- *1 and 3 launches in turn.
+ * prints what the results add up to, after all rounds. With «wait» «double» says that it is
+ * ready, waits for a line, and does all rounds again, once or so many times. «shapes»
+ * is «double» of 24 to 13 columns in turn. «modules» is «double» by kernels of that name from three
+ *places in turn: a module, a library of the same code, and a library of other code. «steps» is
+ *«double» in ranges «step», with 1 and 3 launches in turn.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -20,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cuda.h>
 #include <nvtx3/nvToolsExt.h>
@@ -216,15 +218,16 @@ static double work_steps(long rounds)
 	return sum_of(y, ROWS * STRIDE);
 }
 
-static double work_double(long rounds, bool blank, bool shapes)
+static double work_double(long rounds, bool blank, bool paced, bool shapes)
 {
+	const struct timespec pause = {.tv_nsec = 500000};
 	void *x = make(ROWS * STRIDE, blank ? 0 : 0.125F), *y = make(ROWS * STRIDE, 1);
 	int rows = ROWS, columns = COLUMNS;
 	long stride = STRIDE;
 	void *arguments[] = {&x, &y, &rows, &columns, &stride};
 
-	for (long i = 0; i < (1 + waits) * rounds; i++) {
-		if (i > 0 && i % rounds == 0)
+	for (long i = 0; i < (waits + 1) * rounds; i++) {
+		if (i && i % rounds == 0)
 			wait_for_line();
 		columns = shapes ? (int)(COLUMNS - i % 12) : COLUMNS;
 		if (!blank || i >= rounds / 2)
@@ -232,6 +235,8 @@ static double work_double(long rounds, bool blank, bool shapes)
 				x, 3,
 				(float)(i % 5)); /* what is kept from an earlier launch is wrong */
 		launch(0, arguments);
+		if (paced)
+			nanosleep(&pause, NULL);
 	}
 	return sum_of(y, ROWS * STRIDE);
 }
@@ -322,15 +327,14 @@ int main(int argc, char **argv)
 
 	if (rounds < 1)
 		return 2;
-	if (argc > 3)
-		waits = atol(argv[3]) > 0 ? atol(argv[3]) : 1;
+	waits = argc > 4 ? atol(argv[4]) : argc > 3;
 	check((int)cuInit(0), "cuInit");
 	check((int)cuDevicePrimaryCtxRetain(&context, 0), "cuDevicePrimaryCtxRetain");
 	check((int)cuCtxSetCurrent(context), "cuCtxSetCurrent");
 	check((int)cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
 	if (strcmp(argv[1], "double") == 0 || strcmp(argv[1], "blank") == 0 ||
-	    strcmp(argv[1], "shapes") == 0)
-		sum = work_double(rounds, argv[1][0] == 'b', argv[1][0] == 's');
+	    strcmp(argv[1], "paced") == 0 || strcmp(argv[1], "shapes") == 0)
+		sum = work_double(rounds, argv[1][0] == 'b', argv[1][0] == 'p', argv[1][0] == 's');
 	else if (strcmp(argv[1], "steps") == 0)
 		sum = work_steps(rounds);
 	else if (strcmp(argv[1], "modules") == 0)

@@ -1,12 +1,13 @@
 /*
  * A program whose graphs compute, for rules of replacement:
  *
- *	prog_graph WORK ROUNDS
+ *	prog_graph WORK ROUNDS [PARTS]
  *
  * Its graph is y = 2 x, then z = 2 y, by the kernel «double_rows» of prog_ab, or the second by one
  * of another name; each round sets x,
  * launches the graph, and compares z with what it must be. WORK is one of the table at the end. It
- * prints how many rounds were right.
+ * prints how many rounds were right. With PARTS it says that it is ready, and waits for a line,
+ * before each part of the rounds, where WORK has these in a row.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,7 +24,7 @@ enum { ROWS = 5, COLUMNS = 24, STRIDE = 32, WARM_UP = 8 };
 
 static CUstream streams[2];
 static void *x, *other_x, *y, *z;
-static long rounds, right;
+static long rounds, parts, right;
 
 static void check(CUresult result, const char *what)
 {
@@ -171,13 +172,23 @@ static void warm_up(void)
 
 /* ---- works ---- */
 
+static void wait_for_line(void)
+{
+	puts("ready");
+	fflush(stdout);
+	(void)getchar();
+}
+
 static void play_rounds(CUgraph graph)
 {
 	CUgraphExec exec = instantiate(graph);
 
 	check(cuGraphUpload(exec, streams[0]), "cuGraphUpload");
-	for (long i = 0; i < rounds; i++)
+	for (long i = 0; i < rounds; i++) {
+		if (parts && i % (rounds / parts) == 0)
+			wait_for_line();
 		play(exec, streams[0], i, x, 4);
+	}
 	end(exec, graph);
 }
 
@@ -409,10 +420,11 @@ int main(int argc, char **argv)
 	size_t i = 0;
 
 	rounds = argc > 2 ? atol(argv[2]) : 0;
+	parts = argc > 3 ? atol(argv[3]) : 0;
 	while (argc > 1 && i < sizeof(works) / sizeof(works[0]) &&
 	       strcmp(argv[1], works[i].name) != 0)
 		i++;
-	if (rounds < 4 || i == sizeof(works) / sizeof(works[0]))
+	if (rounds < 4 || parts < 0 || parts > rounds || i == sizeof(works) / sizeof(works[0]))
 		return 2;
 	check(cuInit(0), "cuInit");
 	check(cuDevicePrimaryCtxRetain(&context, 0), "cuDevicePrimaryCtxRetain");
