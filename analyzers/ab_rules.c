@@ -133,6 +133,7 @@ enum {
 	KERNEL_REGEX,
 	CALL,
 	ENTRY,
+	MODULE,
 	PARAMETERS,
 	LET,
 	WHEN,
@@ -142,6 +143,7 @@ enum {
 	INOUT,
 	TOLERANCE,
 	REPEATABLE,
+	OTHER_INPUTS,
 	SEQUENCE,
 	KEY_COUNT
 };
@@ -152,6 +154,7 @@ static const struct kp_rules_key keys[KEY_COUNT + 1] = {
 	[KERNEL_REGEX] = {"kernel_regex", false},
 	[CALL] = {"call", false},
 	[ENTRY] = {"entry", false},
+	[MODULE] = {"module", false},
 	[PARAMETERS] = {"parameters", false},
 	[LET] = {"let", false},
 	[WHEN] = {"when", false},
@@ -161,6 +164,7 @@ static const struct kp_rules_key keys[KEY_COUNT + 1] = {
 	[INOUT] = {"inout", false},
 	[TOLERANCE] = {"tolerance", false},
 	[REPEATABLE] = {"repeatable", false},
+	[OTHER_INPUTS] = {"other_inputs", false},
 	[SEQUENCE] = {"sequence", false},
 };
 
@@ -411,7 +415,7 @@ static enum kp_status read_tolerance(struct kp_ab_reading *reading, int number)
 	return status;
 }
 
-static enum kp_status read_repeatable(struct kp_ab_reading *reading, int number)
+static enum kp_status read_truth(struct kp_ab_reading *reading, int number, uint32_t *out)
 {
 	const char *text = NULL;
 	enum kp_status status = number ? kp_rules_yaml_text(&reading->yaml, number, &text) : KP_OK;
@@ -420,7 +424,8 @@ static enum kp_status read_repeatable(struct kp_ab_reading *reading, int number)
 		return kp_rules_yaml_fail(&reading->yaml,
 					  yaml_document_get_node(&reading->yaml.document, number),
 					  "«true» or «false» is expected");
-	reading->rule.repeatable = text && strcmp(text, "true") == 0;
+	if (text)
+		*out = strcmp(text, "true") == 0;
 	return status;
 }
 
@@ -430,7 +435,10 @@ static enum kp_status read_parts(struct kp_ab_reading *reading, const yaml_node_
 				 const int *values)
 {
 	enum kp_status status = read_match(reading, node, values);
+	uint32_t other_inputs = 1;
 
+	if (status == KP_OK)
+		status = kp_ab_rules_read_module(reading, values[MODULE]);
 	if (status == KP_OK)
 		status = read_parameters(reading, values[PARAMETERS]);
 	if (status == KP_OK)
@@ -438,7 +446,10 @@ static enum kp_status read_parts(struct kp_ab_reading *reading, const yaml_node_
 	if (status == KP_OK)
 		status = kp_ab_rules_read_replace(reading, values[REPLACE]);
 	if (status == KP_OK)
-		status = read_repeatable(reading, values[REPEATABLE]);
+		status = read_truth(reading, values[REPEATABLE], &reading->rule.repeatable);
+	if (status == KP_OK)
+		status = read_truth(reading, values[OTHER_INPUTS], &other_inputs);
+	reading->rule.as_given = !other_inputs;
 	reading->rule.first_tensor = (uint32_t)reading->rules->tensors_count;
 	if (status == KP_OK)
 		status = read_tensors(reading, values[INPUTS], KP_AB_INPUT);

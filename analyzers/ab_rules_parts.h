@@ -34,6 +34,9 @@ enum kp_status kp_ab_rules_put_code(struct kp_ab_reading *reading, int number, e
 /* A text of a node that is a path, relative to the folder; likewise. */
 enum kp_status kp_ab_rules_put_path(struct kp_ab_reading *reading, int number, uint32_t *out);
 
+/* ab_rules_module.c: «module:»; 0: it is not there. Errors: KP_INVALID. */
+enum kp_status kp_ab_rules_read_module(struct kp_ab_reading *reading, int number);
+
 /* ab_rules_replace.c: names, by enum kp_ab_builtin. */
 extern const char *const kp_ab_rules_builtins[KP_AB_BUILTIN_COUNT];
 /* «replace:». Errors: KP_INVALID, KP_NO_MEMORY. */

@@ -13,9 +13,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "inject/ab_extra.h"
 #include "inject/ab_graph_calls.h"
 #include "inject/ab_match.h"
+#include "inject/ab_modules.h"
 #include "inject/ab_state.h"
+#include "inject/ab_trial.h"
 #include "inject/hooks.h"
 #include "inject/state.h"
 
@@ -30,6 +33,9 @@ struct under_way {
 	struct kp_ab_context *context;
 	struct kp_ab_slot *slot;
 	struct kp_ab_sample *sample;
+	/* While it is looked at: as it is made, of a launch, and as rules see it. */
+	const struct kp_ab_launch *launch;
+	const struct kp_ab_view *view;
 	bool strayed; /* the user's replacement has worked on another stream */
 	bool product; /* a call: its own launches are not looked at */
 	bool marked;  /* a call that is captured: its nodes are told behind it */
@@ -98,6 +104,7 @@ static const char *prepare(const char *path)
 	missing = kp_ab_driver_find(&kp_ab.driver);
 	if (missing)
 		return missing;
+	kp_ab_modules_start(&kp_ab.plan);
 	(void)kp_ab_graph_driver(); /* without it graphs are left alone */
 	kp_ab.candidates =
 		symbol_of(kp_ab.plan.texts + kp_ab.plan.header->candidates, KP_CANDIDATES_SYMBOL);
@@ -131,6 +138,8 @@ void kp_ab_start(void)
 		kp_live_say(&kp_inject, "no A/B: %s", trouble);
 	} else {
 		kp_ab_counts_open(path);
+		if (kp_ab.plan.header->trials)
+			kp_ab_trials_open(path);
 		kp_ab_write_open(kp_ab.plan.texts + kp_ab.plan.header->results);
 		atomic_store(&kp_ab_on, true);
 	}
@@ -146,12 +155,16 @@ void kp_ab_forget(void)
 	kp_ab = (struct kp_ab_state){.rare = PTHREAD_MUTEX_INITIALIZER, .results = {.fd = -1}};
 	kp_ab_contexts_forget();
 	kp_ab_graphs_forget();
+	kp_ab_trials_forget();
+	kp_ab_modules_forget();
 }
 
 void kp_ab_modules_changed(void)
 {
-	if (atomic_load(&kp_ab_on))
-		kp_ab_match_anew();
+	if (!atomic_load(&kp_ab_on))
+		return;
+	kp_ab_modules_anew();
+	kp_ab_match_anew();
 }
 
 /* Only at the end: who else ends a context does not wait for the worker. */
@@ -172,6 +185,8 @@ void kp_ab_work(bool ends)
 	const struct timespec pause = {.tv_nsec = 1000000};
 	bool locked = false;
 
+	if (atomic_load(&kp_ab_on))
+		kp_ab_trials_work();
 	for (int tries = 0; atomic_load(&kp_ab_on) && !locked && tries < (ends ? 50 : 1); tries++) {
 		if (tries)
 			nanosleep(&pause, NULL);
@@ -180,6 +195,7 @@ void kp_ab_work(bool ends)
 	if (!locked)
 		return;
 	kp_ab_judge();
+	kp_ab_modules_write();
 	if (ends) {
 		harvest();
 		if (!kp_ab_counts_are_shared())
@@ -235,7 +251,8 @@ static void restore(CUstreamCaptureMode *mode)
 static struct kp_ab_slot *shadow(struct kp_ab_variant *variant)
 {
 	enum kp_ab_reason reason = KP_AB_REASON_UNVERIFIED;
-	struct kp_ab_slot *slot = NULL;
+	struct kp_ab_slot *slot = NULL, *before;
+	uint32_t tried;
 	CUstreamCaptureMode mode;
 
 	if (!kp_ab_job_is_known(&own->job)) {
@@ -245,8 +262,11 @@ static struct kp_ab_slot *shadow(struct kp_ab_variant *variant)
 	if (pthread_mutex_trylock(&kp_ab.rare) == 0) {
 		relax(&mode);
 		kp_ab_judge();
-		reason = kp_ab_shadow_begin(own->context, &own->job,
-					    atomic_fetch_add(&variant->tried, 1), &slot);
+		tried = atomic_fetch_add(&variant->tried, 1);
+		before = kp_ab_extra(own->context, &own->job, own->launch, own->view, tried);
+		reason = kp_ab_shadow_begin(own->context, &own->job, tried, &slot);
+		if (slot)
+			kp_ab_judge_first(slot, before);
 		restore(&mode);
 		pthread_mutex_unlock(&kp_ab.rare);
 	}
@@ -306,6 +326,8 @@ static bool take_turn(void)
 	if (!own->context || !kp_ab_candidate_is_loaded(own->context, &own->job))
 		choice.reason = KP_AB_REASON_NOT_LOADED;
 	else if (variant)
+		choice.reason = kp_ab_trial_passed(variant, own->context, &own->job);
+	if (choice.reason == KP_AB_REASON_COUNT)
 		choice = kp_ab_turns_choose(variant, own->context, &own->job);
 	if (choice.turn == KP_AB_TURN_CANDIDATE)
 		return replace(&choice);
@@ -446,6 +468,8 @@ static __attribute__((noinline)) bool look_at_launch(const struct kp_ab_launch *
 	if (!find_own() || !see(launch, layout, &seen))
 		return false;
 	own->product = false;
+	own->launch = launch;
+	own->view = &seen.view;
 	kp_ab_inside = true;
 	replaced = look(rules, &seen.view, stream_of(launch->stream, launch->per_thread));
 	kp_ab_inside = false;
@@ -494,6 +518,7 @@ bool kp_ab_product_looked_at(uint32_t rules, const int64_t *symbols, CUstream st
 		excuse((uint32_t)__builtin_ctz(rules), KP_AB_REASON_POINTER_MODE);
 	}
 	own->product = true;
+	own->launch = NULL;
 	kp_ab_inside = true;
 	replaced = look(rules, &view, stream);
 	kp_ab_inside = false;

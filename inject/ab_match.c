@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inject/ab_modules.h"
 #include "inject/library_doors.h"
 
 #define PLACES 8192U /* a power of two */
@@ -113,6 +114,26 @@ static bool read_layout(CUfunction function, struct kp_ab_layout *out)
 	return true;
 }
 
+/* Those of these rules that want the function's module, or any. */
+static uint32_t keep_modules(uint32_t rules, CUfunction handle, CUfunction function)
+{
+	uint64_t hash = 0;
+	uint32_t kept = rules;
+
+	for (; rules; rules &= rules - 1) {
+		uint32_t number = (uint32_t)__builtin_ctz(rules);
+		uint64_t wanted = plan->rules[number].module;
+
+		if (!wanted)
+			continue;
+		hash = hash ? hash : kp_ab_modules_of(handle, function);
+		kp_ab_modules_seen(number, hash, hash == wanted);
+		if (hash != wanted)
+			kept &= ~(1U << number);
+	}
+	return kept;
+}
+
 /* A launch takes a CUkernel in place of a CUfunction; only the latter has a name and parameters. */
 static uint32_t find_out(CUfunction handle, struct kp_ab_layout *layout)
 {
@@ -127,6 +148,7 @@ static uint32_t find_out(CUfunction handle, struct kp_ab_layout *layout)
 	for (uint32_t i = 0; name && i < plan->header->rules.count; i++)
 		if (fits_name(i, name))
 			rules |= 1U << i;
+	rules = keep_modules(rules, handle, function);
 	if (!rules || !read_layout(function, layout))
 		return 0;
 	for (uint32_t i = 0; i < plan->header->rules.count; i++)

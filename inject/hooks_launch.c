@@ -114,7 +114,8 @@ typedef CUresult(CUDAAPI *launch_function)(CUfunction, unsigned, unsigned, unsig
 						    stream,                                        \
 						    per_thread,                                    \
 						    parameters,                                    \
-						    extra};                                        \
+						    extra,                                         \
+						    false};                                        \
 		struct kp_run_open run;                                                            \
 		CUresult result;                                                                   \
                                                                                                    \
@@ -171,7 +172,8 @@ LAUNCH(cuLaunchKernel_ptsz, true);
 			known->hStream,                                                            \
 			per_thread,                                                                \
 			parameters,                                                                \
-			extra};                                                                    \
+			extra,                                                                     \
+			known->numAttrs > 0};                                                      \
 		struct kp_run_open run;                                                            \
 		CUresult result;                                                                   \
                                                                                                    \
@@ -218,7 +220,7 @@ void *kp_ab_wrapper(size_t hook)
 	case KP_HOOK_cuLaunchKernelEx_ptsz:
 		return (void *)ruled_cuLaunchKernelEx_ptsz;
 	default:
-		return NULL;
+		return kp_ab_wrapper_of_modules(hook);
 	}
 }
 

@@ -583,8 +583,9 @@ int kp_commands_run(const struct kp_command *command, int argc, char **argv)
 				       .limit = UINT64_MAX,
 				       .ab_mode = KP_AB_MEASURE,
 				       .ab_again = 64,
-				       .ab_phase = 2000,
+				       .ab_phase = UINT64_MAX,
 				       .ab_rounds = 5,
+				       .ab_try_limit_s = 60,
 				       .margin_pct = 1,
 				       .live = {.units = 1, .frames = KP_TOP_NO_FRAMES}};
 	char complaint[KP_COMPLAINT_BYTES];

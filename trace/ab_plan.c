@@ -88,7 +88,7 @@ static bool check_rule(const struct kp_ab_plan *plan, const struct kp_ab_rule *r
 {
 	bool file = rule->replace != KP_AB_REPLACE_BUILTIN;
 
-	return is_text(plan, rule->name, true) && rule->repeatable <= 1 &&
+	return is_text(plan, rule->name, true) && rule->repeatable <= 1 && rule->as_given <= 1 &&
 	       rule->match <= KP_AB_MATCH_GEMM &&
 	       is_text(plan, rule->pattern, rule->match != KP_AB_MATCH_GEMM) &&
 	       rule->replace <= KP_AB_REPLACE_LIBRARY &&
@@ -125,8 +125,9 @@ enum kp_status kp_ab_plan_check(const void *bytes, size_t length, struct kp_ab_p
 	KP_AB_TABLES(TABLE)
 #undef TABLE
 	if (header->rules.count > KP_AB_RULES_MOST || header->texts.count == 0 ||
-	    out->texts[header->texts.count - 1] != '\0' ||
-	    !is_text(out, header->candidates, true) || !is_text(out, header->results, true))
+	    out->texts[header->texts.count - 1] != '\0' || header->trials > 1 ||
+	    !is_text(out, header->unit, false) || !is_text(out, header->candidates, true) ||
+	    !is_text(out, header->results, true))
 		return KP_INVALID;
 	for (uint32_t i = 0; i < header->rules.count; i++)
 		if (!check_rule(out, &out->rules[i]))

@@ -13,12 +13,14 @@
 #include "trace/status.h"
 
 #define KP_AB_PLAN_MAGIC 0x3142414b50524fULL
-#define KP_AB_PLAN_VERSION 1U
+#define KP_AB_PLAN_VERSION 2U
 #define KP_AB_PLAN_BYTES_MOST ((size_t)16 << 20)
 #define KP_AB_RULES_MOST 32U /* a bit each */
 #define KP_AB_TENSORS_MOST 8U
 #define KP_AB_ARGUMENTS_MOST 32U
 #define KP_AB_NONE UINT32_MAX
+/* The hash of no code: a rule that fits nothing, and shows what there is. */
+#define KP_AB_MODULE_NONE UINT64_MAX
 
 enum kp_ab_builtin {
 #define BUILTIN(name, what) KP_AB_BUILTIN_##name,
@@ -90,6 +92,9 @@ struct kp_ab_rule {
 	uint32_t first_size, size_count; /* bytes of each parameter; 0: any */
 	uint32_t repeatable;             /* 1: running the original twice is as running it once */
 	struct kp_ab_span when, grid[3], block[3], shared; /* grid, block: of a module; absent: 1 */
+	uint32_t as_given; /* 1: not with other inputs than the program's */
+	uint32_t reserved;
+	uint64_t module; /* kp_image_hash of the code that it is from; 0: any */
 	struct kp_ab_tolerance tolerance;
 };
 
@@ -113,10 +118,12 @@ struct kp_ab_header {
 	uint64_t bytes;      /* of all */
 	uint32_t mode;       /* enum kp_ab_mode */
 	uint32_t again;      /* a candidate that passed is shadowed at each so-many-th launch */
-	uint32_t phase;      /* launches of a phase; 0: no phases */
+	uint32_t phase;      /* launches, or ranges, of a phase; 0: no phases */
 	uint32_t candidates; /* text: the path of libkprof_candidates.so */
 	uint32_t results;    /* text: the file that results are appended to */
 	uint32_t seed;       /* of the random order of samples */
+	uint32_t trials;     /* 1: what is the user's is tried first; ab_trials.h */
+	uint32_t unit;       /* text: the range by which phases count; KP_AB_NONE: by launches */
 #define KP_AB_TABLE_MEMBER(member, type) struct kp_ab_table member;
 	KP_AB_TABLES(KP_AB_TABLE_MEMBER)
 #undef KP_AB_TABLE_MEMBER

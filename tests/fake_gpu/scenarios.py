@@ -6,7 +6,7 @@
 
 A row (scenario.py) says what runs, with which faults (common/faults.def), and what kprof must then do
 or say; more rows stand in processes.py, endings.py, host_calls.py, library_calls.py, dnn_calls.py,
-parameter_calls.py, ranges.py, storms.py, watching.py, counters.py, ab.py and ab_graphs.py.
+parameter_calls.py, ranges.py, storms.py, watching.py, counters.py, ab.py, ab_graphs.py and ab_trials.py.
 Numbers in brackets are those of public reports of the same fault in other tools, «cases».
 """
 
@@ -23,6 +23,7 @@ import traceback
 
 import ab
 import ab_graphs
+import ab_trials
 import counters
 import endings
 import host_calls
@@ -973,6 +974,7 @@ SCENARIOS = [
     *counters.SCENARIOS,
     *ab.SCENARIOS,
     *ab_graphs.SCENARIOS,
+    *ab_trials.SCENARIOS,
 ]
 
 
