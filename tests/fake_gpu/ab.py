@@ -324,7 +324,7 @@ def run_switched(scenario, place, command, rules, steps):
         pid = str(find_child(process.pid, command[0]))
         for words in step:
             result = place.run([place.kprof, "ctl", pid, "ab", *words], environment)
-            require_equal("status of kprof ctl", (result.status, result.out), (0, b""))
+            require(result.status == 0 and result.out == b"", f"kprof ctl: {result.err}")
         process.stdin.write(b"\n")
         process.stdin.flush()
     out, err = process.communicate(timeout=TIME_LIMIT_S)

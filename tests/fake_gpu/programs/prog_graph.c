@@ -4,23 +4,24 @@
  *	prog_graph WORK ROUNDS [PARTS]
  *
  * Its graph is y = 2 x, then z = 2 y, by the kernel «double_rows» of prog_ab, or the second by one
- * of another name; each round sets x,
- * launches the graph, and compares z with what it must be. WORK is one of the table at the end. It
- * prints how many rounds were right. With PARTS it says that it is ready, and waits for a line,
- * before each part of the rounds, where WORK has these in a row.
+ * of another name; each round sets x, launches the graph, and compares z with what it must be.
+ * WORK is one of the table at the end. It prints how many rounds were right. With PARTS it says
+ * that it is ready, and waits for a line, before each part of the rounds, where WORK has these in
+ * a row.
  */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cuda.h>
 
 #include "tests/fake_gpu/common/bf16.h"
 #include "tests/fake_gpu/common/image.h"
 
-enum { ROWS = 5, COLUMNS = 24, STRIDE = 32, WARM_UP = 8 };
+enum { ROWS = 5, COLUMNS = 24, STRIDE = 32, WARM_UP = 24 };
 
 static CUstream streams[2];
 static void *x, *other_x, *y, *z;
@@ -163,10 +164,15 @@ static void play(CUgraphExec exec, CUstream stream, long round, const void *from
 	right += good;
 }
 
+/* So slowly that kprof's worker gets to the results between two, on a loaded machine, too. */
 static void warm_up(void)
 {
-	for (int i = 0; i < WARM_UP; i++)
+	const struct timespec pause = {.tv_nsec = 4000000};
+
+	for (int i = 0; i < WARM_UP; i++) {
 		launch(x, y);
+		nanosleep(&pause, NULL);
+	}
 	check(cuStreamSynchronize(streams[0]), "cuStreamSynchronize");
 }
 
