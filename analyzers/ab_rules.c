@@ -8,7 +8,6 @@
 #include "analyzers/ab_rules_parts.h"
 #include "trace/vector.h"
 
-#define LETS_MOST 32
 #define WHENS_MOST 32
 
 extern const unsigned char kp_ab_rules_yaml[];
@@ -103,7 +102,7 @@ enum kp_status kp_ab_rules_put_path(struct kp_ab_reading *reading, int number, u
 /* ---- what it matches ---- */
 
 /* One pattern, which must be a regular expression where it is one. */
-static enum kp_status read_pattern(struct kp_ab_reading *reading, int number, bool is_regex)
+enum kp_status kp_ab_rules_read_pattern(struct kp_ab_reading *reading, int number, bool is_regex)
 {
 	const yaml_node_t *node = yaml_document_get_node(&reading->yaml.document, number);
 	const char *text = NULL;
@@ -143,6 +142,9 @@ enum {
 	TOLERANCE,
 	REPEATABLE,
 	SEQUENCE,
+	KEEP,
+	ROW_LOCAL,
+	HOLD_US,
 	KEY_COUNT
 };
 static const struct kp_rules_key keys[KEY_COUNT + 1] = {
@@ -162,6 +164,9 @@ static const struct kp_rules_key keys[KEY_COUNT + 1] = {
 	[TOLERANCE] = {"tolerance", false},
 	[REPEATABLE] = {"repeatable", false},
 	[SEQUENCE] = {"sequence", false},
+	[KEEP] = {"keep", false},
+	[ROW_LOCAL] = {"row_local", false},
+	[HOLD_US] = {"hold_us", false},
 };
 
 static enum kp_status read_match(struct kp_ab_reading *reading, const yaml_node_t *node,
@@ -170,9 +175,16 @@ static enum kp_status read_match(struct kp_ab_reading *reading, const yaml_node_
 	const char *what = NULL;
 	enum kp_status status;
 
-	if (!!values[KERNEL] + !!values[KERNEL_REGEX] + !!values[CALL] != 1)
+	if (!!values[KERNEL] + !!values[KERNEL_REGEX] + !!values[CALL] + !!values[SEQUENCE] != 1)
 		return kp_rules_yaml_fail(&reading->yaml, node,
-					  "a rule has one of «kernel», «kernel_regex» and «call»");
+					  "a rule has one of «kernel», «kernel_regex», «call» and "
+					  "«sequence»");
+	if (values[SEQUENCE])
+		return values[ENTRY] || values[PARAMETERS]
+			       ? kp_rules_yaml_fail(&reading->yaml, node,
+						    "«entry» and «parameters» are of one launch: "
+						    "a sequence's members have their own")
+			       : kp_ab_rules_read_sequence(reading, values[SEQUENCE]);
 	reading->rule.match = values[CALL]           ? KP_AB_MATCH_GEMM
 			      : values[KERNEL_REGEX] ? KP_AB_MATCH_REGEX
 						     : KP_AB_MATCH_NAME;
@@ -180,8 +192,9 @@ static enum kp_status read_match(struct kp_ab_reading *reading, const yaml_node_
 	if (!values[CALL])
 		return values[ENTRY]
 			       ? kp_rules_yaml_fail(&reading->yaml, node, "«entry» is of calls")
-			       : read_pattern(reading, values[KERNEL] + values[KERNEL_REGEX],
-					      values[KERNEL_REGEX] != 0);
+			       : kp_ab_rules_read_pattern(reading,
+							  values[KERNEL] + values[KERNEL_REGEX],
+							  values[KERNEL_REGEX] != 0);
 	status = kp_rules_yaml_text(&reading->yaml, values[CALL], &what);
 	if (status == KP_OK && strcmp(what, "gemm") != 0)
 		return kp_rules_yaml_fail(
@@ -190,12 +203,13 @@ static enum kp_status read_match(struct kp_ab_reading *reading, const yaml_node_
 			"«%.40s» is no call: «gemm» is the one that there is", what);
 	if (status == KP_OK && values[PARAMETERS])
 		return kp_rules_yaml_fail(&reading->yaml, node, "a call has no «parameters»");
-	return status == KP_OK && values[ENTRY] ? read_pattern(reading, values[ENTRY], true)
-						: status;
+	return status == KP_OK && values[ENTRY]
+		       ? kp_ab_rules_read_pattern(reading, values[ENTRY], true)
+		       : status;
 }
 
-static enum kp_status read_count(struct kp_ab_reading *reading, int number, long most,
-				 uint32_t *out)
+enum kp_status kp_ab_rules_read_count(struct kp_ab_reading *reading, int number, long most,
+				      uint32_t *out)
 {
 	const yaml_node_t *node = yaml_document_get_node(&reading->yaml.document, number);
 	const char *text = NULL;
@@ -214,7 +228,7 @@ static enum kp_status read_count(struct kp_ab_reading *reading, int number, long
 }
 
 /* How many, or the bytes of each. */
-static enum kp_status read_parameters(struct kp_ab_reading *reading, int number)
+enum kp_status kp_ab_rules_read_parameters(struct kp_ab_reading *reading, int number)
 {
 	const yaml_node_t *list = number ? kp_rules_yaml_list(&reading->yaml, number) : NULL;
 	struct kp_ab_rules *rules = reading->rules;
@@ -223,8 +237,8 @@ static enum kp_status read_parameters(struct kp_ab_reading *reading, int number)
 	size_t count;
 
 	if (!list)
-		return number ? read_count(reading, number, KP_AB_PARAMETERS_MOST,
-					   &rule->parameters)
+		return number ? kp_ab_rules_read_count(reading, number, KP_AB_PARAMETERS_MOST,
+						       &rule->parameters)
 			      : KP_OK;
 	count = kp_rules_yaml_count(list);
 	if (count > KP_AB_PARAMETERS_MOST)
@@ -236,13 +250,14 @@ static enum kp_status read_parameters(struct kp_ab_reading *reading, int number)
 	rule->first_size = (uint32_t)rules->sizes_count;
 	rule->parameters = rule->size_count = (uint32_t)count;
 	for (size_t i = 0; status == KP_OK && i < count; i++)
-		status =
-			read_count(reading, list->data.sequence.items.start[i],
-				   KP_AB_PARAMETER_BYTES_MOST, &rules->sizes[rules->sizes_count++]);
+		status = kp_ab_rules_read_count(reading, list->data.sequence.items.start[i],
+						KP_AB_PARAMETER_BYTES_MOST,
+						&rules->sizes[rules->sizes_count++]);
 	return status;
 }
 
-static enum kp_status read_lets(struct kp_ab_reading *reading, int number, struct kp_ab_let *lets)
+enum kp_status kp_ab_rules_read_lets(struct kp_ab_reading *reading, int number,
+				     struct kp_ab_let *lets)
 {
 	const yaml_node_t *node = kp_rules_yaml_mapping(&reading->yaml, number);
 	enum kp_status status = KP_OK;
@@ -258,9 +273,9 @@ static enum kp_status read_lets(struct kp_ab_reading *reading, int number, struc
 	     status == KP_OK && pair < node->data.mapping.pairs.top; pair++) {
 		struct kp_ab_let *let = &lets[reading->scope.let_count];
 
-		if (reading->scope.let_count == LETS_MOST)
+		if (reading->scope.let_count == KP_AB_LETS_MOST)
 			return kp_rules_yaml_fail(&reading->yaml, node, "more than %d names",
-						  LETS_MOST);
+						  KP_AB_LETS_MOST);
 		status = kp_rules_yaml_text(&reading->yaml, pair->key, &let->name);
 		if (status == KP_OK)
 			status = kp_rules_yaml_text(&reading->yaml, pair->value, &let->text);
@@ -270,7 +285,7 @@ static enum kp_status read_lets(struct kp_ab_reading *reading, int number, struc
 }
 
 /* A list holds where all of it does. */
-static enum kp_status read_when(struct kp_ab_reading *reading, int number)
+enum kp_status kp_ab_rules_read_when(struct kp_ab_reading *reading, int number)
 {
 	const yaml_node_t *list = kp_rules_yaml_list(&reading->yaml, number);
 	struct kp_ab_expression all = {.count = 0};
@@ -411,7 +426,7 @@ static enum kp_status read_tolerance(struct kp_ab_reading *reading, int number)
 	return status;
 }
 
-static enum kp_status read_repeatable(struct kp_ab_reading *reading, int number)
+enum kp_status kp_ab_rules_read_flag(struct kp_ab_reading *reading, int number, uint32_t *out)
 {
 	const char *text = NULL;
 	enum kp_status status = number ? kp_rules_yaml_text(&reading->yaml, number, &text) : KP_OK;
@@ -420,7 +435,7 @@ static enum kp_status read_repeatable(struct kp_ab_reading *reading, int number)
 		return kp_rules_yaml_fail(&reading->yaml,
 					  yaml_document_get_node(&reading->yaml.document, number),
 					  "«true» or «false» is expected");
-	reading->rule.repeatable = text && strcmp(text, "true") == 0;
+	*out = text && strcmp(text, "true") == 0;
 	return status;
 }
 
@@ -432,13 +447,14 @@ static enum kp_status read_parts(struct kp_ab_reading *reading, const yaml_node_
 	enum kp_status status = read_match(reading, node, values);
 
 	if (status == KP_OK)
-		status = read_parameters(reading, values[PARAMETERS]);
+		status = kp_ab_rules_read_parameters(reading, values[PARAMETERS]);
 	if (status == KP_OK)
-		status = read_when(reading, values[WHEN]);
+		status = kp_ab_rules_read_when(reading, values[WHEN]);
 	if (status == KP_OK)
 		status = kp_ab_rules_read_replace(reading, values[REPLACE]);
 	if (status == KP_OK)
-		status = read_repeatable(reading, values[REPEATABLE]);
+		status = kp_ab_rules_read_flag(reading, values[REPEATABLE],
+					       &reading->rule.repeatable);
 	reading->rule.first_tensor = (uint32_t)reading->rules->tensors_count;
 	if (status == KP_OK)
 		status = read_tensors(reading, values[INPUTS], KP_AB_INPUT);
@@ -446,6 +462,11 @@ static enum kp_status read_parts(struct kp_ab_reading *reading, const yaml_node_
 		status = read_tensors(reading, values[OUTPUTS], KP_AB_OUTPUT);
 	if (status == KP_OK)
 		status = read_tensors(reading, values[INOUT], KP_AB_INOUT);
+	if (status == KP_OK && values[SEQUENCE])
+		status = kp_ab_rules_end_sequence(reading, node,
+						  &(struct kp_ab_sequence_keys){values[KEEP],
+										values[ROW_LOCAL],
+										values[HOLD_US]});
 	return status == KP_OK ? read_tolerance(reading, values[TOLERANCE]) : status;
 }
 
@@ -454,10 +475,9 @@ static enum kp_status check_whole(struct kp_ab_reading *reading, const yaml_node
 {
 	const struct kp_ab_rules *rules = reading->rules;
 
-	if (values[SEQUENCE])
+	if (!values[SEQUENCE] && (values[KEEP] || values[ROW_LOCAL] || values[HOLD_US]))
 		return kp_rules_yaml_fail(&reading->yaml, node,
-					  "«sequence» is reserved: rules for chains of kernels do "
-					  "not exist yet");
+					  "«keep», «row_local» and «hold_us» are of a «sequence»");
 	if (!values[REPLACE])
 		return kp_rules_yaml_fail(&reading->yaml, node, "a rule needs the key «replace»");
 	if (!values[OUTPUTS] && !values[INOUT])
@@ -492,7 +512,7 @@ static enum kp_status read_rule(struct kp_ab_reading *reading, int number)
 {
 	const yaml_node_t *node = yaml_document_get_node(&reading->yaml.document, number);
 	struct kp_ab_rules *rules = reading->rules;
-	struct kp_ab_let lets[LETS_MOST];
+	struct kp_ab_let lets[KP_AB_LETS_MOST];
 	int values[KEY_COUNT];
 	enum kp_status status =
 		kp_rules_yaml_values(&reading->yaml, number, "a rule", keys, values);
@@ -507,7 +527,7 @@ static enum kp_status read_rule(struct kp_ab_reading *reading, int number)
 	if (status == KP_OK)
 		status = read_name(reading, node, values);
 	if (status == KP_OK)
-		status = read_lets(reading, values[LET], lets);
+		status = kp_ab_rules_read_lets(reading, values[LET], lets);
 	if (status == KP_OK)
 		status = read_parts(reading, node, values);
 	if (status != KP_OK)

@@ -15,6 +15,7 @@
 
 #include "inject/ab_graph_calls.h"
 #include "inject/ab_match.h"
+#include "inject/ab_sequence.h"
 #include "inject/ab_state.h"
 #include "inject/hooks.h"
 #include "inject/state.h"
@@ -131,6 +132,7 @@ void kp_ab_start(void)
 		kp_live_say(&kp_inject, "no A/B: %s", trouble);
 	} else {
 		kp_ab_counts_open(path);
+		kp_ab_sequence_start();
 		kp_ab_write_open(kp_ab.plan.texts + kp_ab.plan.header->results);
 		atomic_store(&kp_ab_on, true);
 	}
@@ -140,6 +142,7 @@ void kp_ab_start(void)
 void kp_ab_forget(void)
 {
 	atomic_store(&kp_ab_on, false);
+	kp_ab_sequence_forget();
 	kp_ab_inside = false;
 	kp_ab_open = KP_AB_OPEN_NOTHING;
 	kp_output_forget(&kp_ab.results);
@@ -172,6 +175,8 @@ void kp_ab_work(bool ends)
 	const struct timespec pause = {.tv_nsec = 1000000};
 	bool locked = false;
 
+	if (ends)
+		kp_ab_sequence_finish();
 	for (int tries = 0; atomic_load(&kp_ab_on) && !locked && tries < (ends ? 50 : 1); tries++) {
 		if (tries)
 			nanosleep(&pause, NULL);
@@ -353,16 +358,21 @@ static void capture(void)
 		lose_capture();
 }
 
+static void forget_before(void)
+{
+	own->slot = NULL;
+	own->sample = NULL;
+	own->strayed = false;
+	own->marked = false;
+}
+
 /* The first of the rules that fits. True: the candidate has run. */
 static bool look(uint32_t rules, const struct kp_ab_view *view, CUstream stream)
 {
 	bool captured = !kp_hooks_runs_now(stream, false);
 	enum kp_ab_reason reason;
 
-	own->slot = NULL;
-	own->sample = NULL;
-	own->strayed = false;
-	own->marked = false;
+	forget_before();
 	for (; rules; rules &= rules - 1) {
 		uint32_t number = (uint32_t)__builtin_ctz(rules);
 
@@ -473,11 +483,44 @@ bool kp_ab_launch_begins(const struct kp_ab_launch *launch, CUresult *result)
 		look_at_stream(launch);
 	if (!kp_ab_is_on() || kp_ab_inside || kp_ab_open)
 		return false; /* no rules, kprof's own, or in the midst of another */
+	if (kp_ab_sequence_takes(launch, result))
+		return true;
 	rules = kp_ab_match(launch->function, &layout);
 	if (!rules || !look_at_launch(launch, rules, layout))
 		return false;
 	*result = CUDA_SUCCESS;
 	return true;
+}
+
+bool kp_ab_launch_interrupts(CUresult *result)
+{
+	if (!kp_ab_sequence_is_pending() || kp_ab_inside)
+		return false;
+	*result = kp_ab_sequence_interrupt(KP_AB_REASON_OTHER_LAUNCH);
+	return *result != CUDA_SUCCESS;
+}
+
+CUresult kp_ab_sequence_turn(const struct kp_ab_job *job, CUresult (*launch)(void))
+{
+	CUresult result = CUDA_SUCCESS;
+	bool replaced;
+
+	count(job->number, KP_AB_COUNT_SEEN);
+	if (!find_own()) {
+		excuse(job->number, KP_AB_REASON_NOT_HELD);
+		return launch();
+	}
+	forget_before();
+	own->job = *job;
+	own->product = true; /* its launches count for themselves */
+	kp_ab_inside = true;
+	replaced = take_turn();
+	if (!replaced)
+		do
+			result = launch();
+		while (kp_ab_again(KP_AB_OPEN_CALL, result == CUDA_SUCCESS));
+	kp_ab_inside = false;
+	return result;
 }
 
 bool kp_ab_product_looked_at(uint32_t rules, const int64_t *symbols, CUstream stream,

@@ -56,6 +56,7 @@ struct kp_ab_launch {
 	CUstream stream;
 	bool per_thread;
 	void **parameters, **extra;
+	bool attributed; /* it has attributes, too */
 };
 
 /* Whether the launcher left a plan. No call of the C library: dlsym asks. */
@@ -83,8 +84,13 @@ void kp_ab_context_gone(CUcontext context);
 /* A stream goes: its handle may come to be another's. */
 void kp_ab_streams_changed(void);
 
-/* True: the candidate has run, *result is its; else the original must run. */
+/*
+ * True: the candidate has run, *result is its, or the launch is held (ab_sequence.h); else the
+ * original must run.
+ */
 bool kp_ab_launch_begins(const struct kp_ab_launch *launch, CUresult *result);
+/* Before a launch that no rule is asked about. True: *result is to be returned at once. */
+bool kp_ab_launch_interrupts(CUresult *result);
 
 /* Whether a launch has no attribute but such as a plain launch in its place does no harm to. */
 bool kp_ab_may_replace(const CUlaunchConfig *config);

@@ -114,7 +114,8 @@ typedef CUresult(CUDAAPI *launch_function)(CUfunction, unsigned, unsigned, unsig
 						    stream,                                        \
 						    per_thread,                                    \
 						    parameters,                                    \
-						    extra};                                        \
+						    extra,                                         \
+						    false};                                        \
 		struct kp_run_open run;                                                            \
 		CUresult result;                                                                   \
                                                                                                    \
@@ -171,11 +172,13 @@ LAUNCH(cuLaunchKernel_ptsz, true);
 			known->hStream,                                                            \
 			per_thread,                                                                \
 			parameters,                                                                \
-			extra};                                                                    \
+			extra,                                                                     \
+			known->numAttrs != 0};                                                     \
 		struct kp_run_open run;                                                            \
 		CUresult result;                                                                   \
                                                                                                    \
-		if (kp_ab_may_replace(known) && kp_ab_launch_begins(&launch, &result))             \
+		if (kp_ab_may_replace(known) ? kp_ab_launch_begins(&launch, &result)               \
+					     : kp_ab_launch_interrupts(&result))                   \
 			return result;                                                             \
 		CONFIG_BEGINS(known, per_thread);                                                  \
 		kp_runs_enter(&run, known->hStream, per_thread);                                   \

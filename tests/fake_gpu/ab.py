@@ -24,7 +24,9 @@ RULES = """rules:
   outputs: [{{name: y, address: ptr(1), dtype: bf16, rows: rows, columns: columns, row_stride: stride}}]
   repeatable: {repeatable}
 """
-REASONS_BEFORE = ("conditions", "unreadable", "unsupported", "pointer_mode")
+REASONS_BEFORE = ("conditions", "unreadable", "unsupported", "pointer_mode", "holding_off", "not_held",
+                  "shared_memory", "flow", "overlap", "unwritten", "other_launch", "other_stream",
+                  "other_call", "too_late", "late_error")
 
 
 HERE = os.path.dirname(os.path.abspath(__file__))

@@ -23,6 +23,7 @@ import traceback
 
 import ab
 import ab_graphs
+import ab_sequences
 import counters
 import endings
 import host_calls
@@ -973,6 +974,7 @@ SCENARIOS = [
     *counters.SCENARIOS,
     *ab.SCENARIOS,
     *ab_graphs.SCENARIOS,
+    *ab_sequences.SCENARIOS,
 ]
 
 

@@ -1,0 +1,447 @@
+/* The way of a launch that may belong to a sequence; see ab_sequence.h. */
+#define __CUDA_API_VERSION_INTERNAL
+#include "inject/ab_sequence.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "inject/ab_sequence_hold.h"
+#include "inject/ab_state.h"
+#include "inject/hooks.h"
+#include "inject/hooks_gates.h"
+
+_Atomic uint32_t kp_ab_sequence_pending;
+_Atomic bool kp_ab_sequence_on;
+
+#define LATE 0x100U /* of what is pending: an error */
+#define FINISH_TRIES 50
+
+/* With the lock, but for what is atomic. */
+static struct {
+	pthread_mutex_t lock;
+	struct kp_ab_held held[KP_AB_MEMBERS_MOST];
+	uint32_t count;
+	/* Of what is held, if anything is. */
+	CUcontext context;
+	CUstream stream;
+	pthread_t thread;
+	uint32_t alive; /* rules of which it may be the beginning, as bits */
+	struct kp_ab_under_way states[KP_AB_RULES_MOST];
+	CUresult late;         /* an error that the program has not been told */
+	_Atomic uint64_t turn; /* changes with each launch that is held */
+	_Atomic uint32_t hold_us;
+	_Atomic bool ended; /* nothing is held any more */
+} own = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- the lock ---- */
+
+struct guard {
+	sigset_t signals;
+	int cancel;
+};
+
+/* Not those by which a fault of this thread's own shows. */
+static void choose_signals(sigset_t *out)
+{
+	static const int own_faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
+
+	sigfillset(out);
+	for (size_t i = 0; i < sizeof(own_faults) / sizeof(own_faults[0]); i++)
+		sigdelset(out, own_faults[i]);
+}
+
+static void be_undisturbed(struct guard *guard)
+{
+	sigset_t signals;
+
+	choose_signals(&signals);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &guard->cancel);
+	pthread_sigmask(SIG_BLOCK, &signals, &guard->signals);
+}
+
+static void be_disturbed(const struct guard *guard)
+{
+	pthread_sigmask(SIG_SETMASK, &guard->signals, NULL);
+	pthread_setcancelstate(guard->cancel, NULL);
+}
+
+static void lock(struct guard *guard)
+{
+	be_undisturbed(guard);
+	pthread_mutex_lock(&own.lock);
+}
+
+static void unlock(const struct guard *guard)
+{
+	pthread_mutex_unlock(&own.lock);
+	be_disturbed(guard);
+}
+
+/* ---- what is held ---- */
+
+static void conclude(uint32_t rule, enum kp_ab_reason reason)
+{
+	atomic_fetch_add_explicit(&kp_ab.counts[rule][KP_AB_COUNT_SEEN], 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&kp_ab.reasons[rule][reason], 1, memory_order_relaxed);
+}
+
+static void conclude_all(uint32_t rules, enum kp_ab_reason reason)
+{
+	for (; rules; rules &= rules - 1)
+		conclude((uint32_t)__builtin_ctz(rules), reason);
+}
+
+static void tell_pending(void)
+{
+	atomic_store(&kp_ab_sequence_pending, own.count | (own.late ? LATE : 0));
+}
+
+static CUresult launch_all(void)
+{
+	return kp_ab_held_launch(own.held, own.count, own.context, own.stream);
+}
+
+static void let_go(void)
+{
+	own.count = 0;
+	own.alive = 0;
+	tell_pending();
+}
+
+/* What is held is launched, for each rule for its reason. */
+static CUresult break_off(const enum kp_ab_reason *reasons)
+{
+	CUresult result = launch_all();
+
+	if (result != CUDA_SUCCESS)
+		kp_live_say(&kp_inject,
+			    "a launch that kprof ab had held failed, with error %d of CUDA's",
+			    (int)result);
+	for (uint32_t rules = own.alive; rules; rules &= rules - 1) {
+		uint32_t rule = (uint32_t)__builtin_ctz(rules);
+
+		conclude(rule, result == CUDA_SUCCESS ? reasons[rule] : KP_AB_REASON_LATE_ERROR);
+	}
+	let_go();
+	return result;
+}
+
+static CUresult break_off_for(enum kp_ab_reason reason)
+{
+	enum kp_ab_reason reasons[KP_AB_RULES_MOST];
+
+	for (uint32_t i = 0; i < KP_AB_RULES_MOST; i++)
+		reasons[i] = reason;
+	return break_off(reasons);
+}
+
+/* The rules that the newest launch fits, as bits; `complete`: of those, where it is the last. */
+static uint32_t advance(uint32_t rules, enum kp_ab_reason *reasons, uint32_t *complete)
+{
+	uint32_t fitting = 0;
+
+	*complete = 0;
+	for (; rules; rules &= rules - 1) {
+		uint32_t rule = (uint32_t)__builtin_ctz(rules);
+		bool last;
+
+		reasons[rule] =
+			kp_ab_sequence_advance(&kp_ab.plan, rule, &own.states[rule], own.context,
+					       &own.held[own.count], own.count, &last);
+		if (reasons[rule] == KP_AB_REASON_COUNT)
+			fitting |= 1U << rule;
+		if (reasons[rule] == KP_AB_REASON_COUNT && last)
+			*complete |= 1U << rule;
+	}
+	return fitting;
+}
+
+static void conclude_each(uint32_t rules, const enum kp_ab_reason *reasons)
+{
+	for (; rules; rules &= rules - 1)
+		conclude((uint32_t)__builtin_ctz(rules), reasons[__builtin_ctz(rules)]);
+}
+
+/* All of a sequence is held: its turn. */
+static CUresult finish(uint32_t complete)
+{
+	uint32_t rule = (uint32_t)__builtin_ctz(complete);
+	struct kp_ab_job job;
+	enum kp_ab_reason reason;
+	CUresult result;
+
+	conclude_all(own.alive & ~(1U << rule), KP_AB_REASON_OTHER_LAUNCH);
+	own.alive = 1U << rule;
+	reason = kp_ab_sequence_job(rule, &own.states[rule], own.held, &job);
+	if (reason != KP_AB_REASON_COUNT)
+		return break_off_for(reason);
+	job.stream = own.stream;
+	result = kp_ab_sequence_turn(&job, launch_all);
+	let_go();
+	return result;
+}
+
+/* The newest launch is held, too. */
+static void keep(uint32_t fitting)
+{
+	own.alive = fitting;
+	own.count++;
+	atomic_fetch_add(&own.turn, 1);
+	tell_pending();
+}
+
+/* ---- launches ---- */
+
+/* A launch as it comes, and what it may be. */
+struct arrival {
+	const struct kp_ab_launch *launch;
+	const struct kp_ab_layout *layout;
+	uint64_t members;
+	CUstream stream;
+};
+
+/* Behind others that are held. COUNT: *result is the program's; else they are held no longer. */
+static bool goes_on(const struct arrival *arrival, CUresult *result)
+{
+	enum kp_ab_reason reasons[KP_AB_RULES_MOST];
+	uint32_t fitting = 0, complete = 0;
+
+	if (arrival->stream != own.stream || !pthread_equal(pthread_self(), own.thread)) {
+		*result = break_off_for(KP_AB_REASON_OTHER_STREAM);
+		return false;
+	}
+	if (!arrival->members || own.count == KP_AB_MEMBERS_MOST) {
+		*result = break_off_for(KP_AB_REASON_OTHER_LAUNCH);
+		return false;
+	}
+	if (!kp_ab_held_copy(arrival->launch, arrival->layout, arrival->members,
+			     &own.held[own.count])) {
+		*result = break_off_for(KP_AB_REASON_NOT_HELD);
+		return false;
+	}
+	fitting = advance(own.alive, reasons, &complete);
+	if (!fitting) {
+		*result = break_off(reasons);
+		return false;
+	}
+	conclude_each(own.alive & ~fitting, reasons);
+	keep(fitting);
+	*result = complete ? finish(complete) : CUDA_SUCCESS;
+	return true;
+}
+
+/* Why nothing is held for now; COUNT: it may be. */
+static enum kp_ab_reason may_hold(const struct arrival *arrival)
+{
+	if (atomic_load(&own.ended) || !kp_hooks_see_all())
+		return KP_AB_REASON_HOLDING_OFF;
+	if (atomic_load(&kp_hooks_captures) > 0)
+		return KP_AB_REASON_NOT_HELD;
+	own.context = kp_ab_held_context(arrival->stream);
+	return own.context && kp_ab_held_copy(arrival->launch, arrival->layout, arrival->members,
+					      &own.held[0])
+		       ? KP_AB_REASON_COUNT
+		       : KP_AB_REASON_NOT_HELD;
+}
+
+/* Rules that begin with this launch, as bits; those that were taken back or off are told so. */
+static uint32_t beginning_with(uint64_t members)
+{
+	uint32_t rules = 0, wrong = atomic_load(&kp_ab.wrong);
+	uint32_t off = atomic_load(&kp_ab.off);
+
+	for (uint32_t i = 0; i < kp_ab.plan.header->rules.count; i++) {
+		const struct kp_ab_rule *rule = &kp_ab.plan.rules[i];
+
+		if (rule->match != KP_AB_MATCH_SEQUENCE || !(members >> rule->first_member & 1))
+			continue;
+		if (!((wrong | off) >> i & 1)) {
+			rules |= 1U << i;
+			continue;
+		}
+		conclude(i, wrong >> i & 1 ? KP_AB_REASON_WRONG : KP_AB_REASON_OFF);
+		atomic_fetch_add_explicit(&kp_ab.counts[i][KP_AB_COUNT_ELIGIBLE], 1,
+					  memory_order_relaxed);
+	}
+	return rules;
+}
+
+/* With nothing held. True: it is, or was launched; *result. */
+static bool begins(const struct arrival *arrival, CUresult *result)
+{
+	uint32_t rules = beginning_with(arrival->members), fitting, complete;
+	enum kp_ab_reason reason = rules ? may_hold(arrival) : KP_AB_REASON_COUNT;
+	enum kp_ab_reason reasons[KP_AB_RULES_MOST];
+
+	if (reason != KP_AB_REASON_COUNT)
+		conclude_all(rules, reason);
+	if (!rules || reason != KP_AB_REASON_COUNT)
+		return false;
+	for (uint32_t left = rules; left; left &= left - 1)
+		own.states[__builtin_ctz(left)] = (struct kp_ab_under_way){0};
+	fitting = advance(rules, reasons, &complete);
+	conclude_each(rules & ~fitting, reasons);
+	if (!fitting)
+		return false;
+	own.stream = arrival->stream;
+	own.thread = pthread_self();
+	atomic_store(&own.hold_us, kp_ab.plan.rules[__builtin_ctz(fitting)].hold_us);
+	keep(fitting);
+	*result = kp_ab_sequence_timer_wake() ? CUDA_SUCCESS
+					      : break_off_for(KP_AB_REASON_HOLDING_OFF);
+	return true;
+}
+
+static __attribute__((noinline)) bool take(const struct arrival *arrival, CUresult *result)
+{
+	bool taken = false;
+	int error = errno;
+	struct guard guard;
+
+	*result = CUDA_SUCCESS;
+	lock(&guard);
+	if (own.count)
+		taken = goes_on(arrival, result);
+	if (own.late) {
+		*result = own.late;
+		own.late = CUDA_SUCCESS;
+		tell_pending();
+	}
+	if (!taken && *result == CUDA_SUCCESS && arrival->members)
+		taken = begins(arrival, result);
+	unlock(&guard);
+	errno = error;
+	return taken || *result != CUDA_SUCCESS;
+}
+
+bool kp_ab_sequence_takes(const struct kp_ab_launch *launch, CUresult *result)
+{
+	struct arrival arrival = {.launch = launch};
+
+	if (!atomic_load_explicit(&kp_ab_sequence_on, memory_order_relaxed))
+		return false;
+	arrival.members = kp_ab_match_members(launch->function, &arrival.layout);
+	if (!arrival.members && !kp_ab_sequence_is_pending())
+		return false;
+	arrival.stream =
+		launch->per_thread && !launch->stream ? CU_STREAM_PER_THREAD : launch->stream;
+	return take(&arrival, result);
+}
+
+/* ---- all else ---- */
+
+/* With the lock. */
+static CUresult interrupt(enum kp_ab_reason reason)
+{
+	CUresult result = own.count ? break_off_for(reason) : CUDA_SUCCESS;
+
+	if (result == CUDA_SUCCESS)
+		result = own.late;
+	own.late = CUDA_SUCCESS;
+	tell_pending();
+	return result;
+}
+
+CUresult kp_ab_sequence_interrupt(enum kp_ab_reason reason)
+{
+	int error = errno;
+	struct guard guard;
+	CUresult result;
+
+	lock(&guard);
+	result = interrupt(reason);
+	unlock(&guard);
+	errno = error;
+	return result;
+}
+
+/* With the lock. */
+static void interrupt_silently(enum kp_ab_reason reason)
+{
+	own.late = interrupt(reason);
+	tell_pending();
+}
+
+void kp_ab_sequence_interrupt_silently(enum kp_ab_reason reason)
+{
+	int error = errno;
+	struct guard guard;
+
+	lock(&guard);
+	interrupt_silently(reason);
+	unlock(&guard);
+	errno = error;
+}
+
+uint64_t kp_ab_sequence_turn_number(uint32_t *hold_us)
+{
+	*hold_us = atomic_load(&own.hold_us);
+	return atomic_load(&own.turn);
+}
+
+void kp_ab_sequence_due(uint64_t turn)
+{
+	struct guard guard;
+
+	lock(&guard);
+	if (own.count && atomic_load(&own.turn) == turn)
+		interrupt_silently(KP_AB_REASON_TOO_LATE);
+	unlock(&guard);
+}
+
+void kp_ab_sequence_end(void)
+{
+	atomic_store(&own.ended, true);
+	if (kp_ab_sequence_is_pending() && !kp_ab_inside)
+		kp_ab_sequence_interrupt_silently(KP_AB_REASON_HOLDING_OFF);
+}
+
+/* The process ends, perhaps in the midst of anything: the lock is only tried for. */
+void kp_ab_sequence_finish(void)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+	struct guard guard;
+	bool locked = false;
+
+	atomic_store(&own.ended, true);
+	be_undisturbed(&guard);
+	for (int tries = 0; kp_ab_sequence_is_pending() && !locked && tries < FINISH_TRIES;
+	     tries++) {
+		if (tries)
+			nanosleep(&pause, NULL);
+		locked = pthread_mutex_trylock(&own.lock) == 0;
+	}
+	if (locked) {
+		interrupt_silently(KP_AB_REASON_OTHER_CALL);
+		pthread_mutex_unlock(&own.lock);
+	}
+	be_disturbed(&guard);
+}
+
+void kp_ab_sequence_start(void)
+{
+	const char *blocking = getenv("CUDA_LAUNCH_BLOCKING");
+	bool any = false;
+
+	for (uint32_t i = 0; i < kp_ab.plan.header->rules.count; i++)
+		any |= kp_ab.plan.rules[i].match == KP_AB_MATCH_SEQUENCE;
+	if (!any)
+		return;
+	if ((blocking && *blocking && *blocking != '0') || !kp_ab_sequence_asked())
+		atomic_store(&own.ended, true);
+	atomic_store(&kp_ab_sequence_on, true);
+}
+
+void kp_ab_sequence_forget(void)
+{
+	atomic_store(&kp_ab_sequence_on, false);
+	atomic_store(&kp_ab_sequence_pending, 0);
+	atomic_store(&own.ended, true);
+	own.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	own.count = own.alive = 0;
+	own.late = CUDA_SUCCESS;
+	kp_ab_sequence_timer_forget();
+}
