@@ -59,7 +59,7 @@ struct kp_ab_sequence_keys {
 	int keep, row_local, hold_us;
 };
 enum kp_status kp_ab_rules_end_sequence(struct kp_ab_reading *reading, const yaml_node_t *node,
-					const struct kp_ab_sequence_keys *keys);
+					const struct kp_ab_sequence_keys *said);
 
 /* ab_rules_replace.c: names, by enum kp_ab_builtin. */
 extern const char *const kp_ab_rules_builtins[KP_AB_BUILTIN_COUNT];

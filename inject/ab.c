@@ -483,7 +483,7 @@ bool kp_ab_launch_begins(const struct kp_ab_launch *launch, CUresult *result)
 		look_at_stream(launch);
 	if (!kp_ab_is_on() || kp_ab_inside || kp_ab_open)
 		return false; /* no rules, kprof's own, or in the midst of another */
-	if (kp_ab_sequence_takes(launch, result))
+	if (kp_ab_sequence_is_on() && kp_ab_sequence_takes(launch, result))
 		return true;
 	rules = kp_ab_match(launch->function, &layout);
 	if (!rules || !look_at_launch(launch, rules, layout))
@@ -565,31 +565,6 @@ bool kp_ab_original_ran(bool succeeded)
 	kp_ab_inside = false;
 	errno = error;
 	return again;
-}
-
-/* Attributes that a plain launch in the place of theirs does no harm to. */
-static bool is_harmless(CUlaunchAttributeID id)
-{
-	switch (id) {
-	case CU_LAUNCH_ATTRIBUTE_IGNORE:
-	case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
-	case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
-	case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-	case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-	case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
-	case CU_LAUNCH_ATTRIBUTE_PRIORITY:
-		return true;
-	default:
-		return false;
-	}
-}
-
-bool kp_ab_may_replace(const CUlaunchConfig *config)
-{
-	for (unsigned i = 0; i < config->numAttrs; i++)
-		if (!config->attrs || !is_harmless(config->attrs[i].id))
-			return false;
-	return true;
 }
 
 #define ATTRIBUTES_MOST 16U

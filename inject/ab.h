@@ -20,7 +20,8 @@
  * ab_job.c (what a rule makes of a launch), ab_context.c (code and memory of a context),
  * ab_candidate.c (launching), ab_shadow.c and ab_judge.c (comparison), ab_turns.c (whose turn it
  * is), ab_times.c, ab_counts.c and ab_write.c (results), ab_watch.c (switches, and
- * who watches), ab_gemm.c (calls of cuBLAS),
+ * who watches), ab_gemm.c (calls of cuBLAS), ab_attributes.c (of launches), ab_sequence*.c
+ * (several launches, ab_sequence.h),
  * ab_graph*.c (graphs).
  */
 #ifndef KP_INJECT_AB_H

@@ -321,8 +321,6 @@ bool kp_ab_sequence_takes(const struct kp_ab_launch *launch, CUresult *result)
 {
 	struct arrival arrival = {.launch = launch};
 
-	if (!atomic_load_explicit(&kp_ab_sequence_on, memory_order_relaxed))
-		return false;
 	arrival.members = kp_ab_match_members(launch->function, &arrival.layout);
 	if (!arrival.members && !kp_ab_sequence_is_pending())
 		return false;

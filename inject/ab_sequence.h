@@ -37,12 +37,17 @@
 /* Not 0: something is held, or an error has not been told yet. */
 extern __attribute__((visibility("hidden"))) _Atomic uint32_t kp_ab_sequence_pending;
 /* Whether the plan has sequences, and all that they need is there. */
-extern _Atomic bool kp_ab_sequence_on;
+extern __attribute__((visibility("hidden"))) _Atomic bool kp_ab_sequence_on;
 
 static inline bool kp_ab_sequence_is_pending(void)
 {
 	return __builtin_expect(
 		atomic_load_explicit(&kp_ab_sequence_pending, memory_order_relaxed) != 0, 0);
+}
+
+static inline bool kp_ab_sequence_is_on(void)
+{
+	return __builtin_expect(atomic_load_explicit(&kp_ab_sequence_on, memory_order_relaxed), 0);
 }
 
 /* Behind the plan. */
@@ -54,7 +59,8 @@ void kp_ab_sequence_finish(void);
 /* In a forked child: nothing is held. */
 void kp_ab_sequence_forget(void);
 
-/* True: a launch is held, or was the last; *result is the program's. Else it is to go on. */
+/* While it is on. True: a launch is held, or was the last; *result is the program's. Else it is to
+ * go on. */
 bool kp_ab_sequence_takes(const struct kp_ab_launch *launch, CUresult *result);
 /* Launches what is held. An error of that, or of before: the caller is to return it; else 0. */
 CUresult kp_ab_sequence_interrupt(enum kp_ab_reason reason);

@@ -53,6 +53,21 @@ static bool is_own(struct kp_ab_under_way *state, CUcontext context)
 	return true;
 }
 
+/* The launch is this member, if it fits. */
+static enum kp_ab_reason try_member(const struct kp_ab_plan *plan, uint32_t number,
+				    const struct kp_ab_held *launch, struct kp_ab_flow *flow)
+{
+	struct kp_ab_flow tried = *flow;
+	enum kp_ab_reason reason;
+
+	if (!(launch->members >> number & 1))
+		return KP_AB_REASON_OTHER_LAUNCH;
+	reason = fit(plan, &plan->members[number], launch, &tried);
+	if (reason == KP_AB_REASON_COUNT)
+		*flow = tried;
+	return reason;
+}
+
 enum kp_ab_reason kp_ab_sequence_advance(const struct kp_ab_plan *plan, uint32_t rule,
 					 struct kp_ab_under_way *state, CUcontext context,
 					 const struct kp_ab_held *launch, uint32_t at,
@@ -60,27 +75,21 @@ enum kp_ab_reason kp_ab_sequence_advance(const struct kp_ab_plan *plan, uint32_t
 {
 	const struct kp_ab_rule *of = &plan->rules[rule];
 	enum kp_ab_reason reason = KP_AB_REASON_OTHER_LAUNCH;
+	uint32_t i = state->next;
 
 	*complete = false;
-	for (uint32_t i = state->next; i < of->member_count; i++) {
-		const struct kp_ab_member *member = &plan->members[of->first_member + i];
-		struct kp_ab_flow flow = state->flow;
-
+	for (; i < of->member_count; i++) {
 		state->launches[i] = KP_AB_ABSENT;
-		if (launch->members >> (of->first_member + i) & 1) {
-			reason = fit(plan, member, launch, &flow);
-			if (reason == KP_AB_REASON_COUNT) {
-				state->flow = flow;
-				state->launches[i] = (uint8_t)at;
-				state->next = i + 1;
-				*complete = state->next == of->member_count;
-				return is_own(state, context) ? reason : KP_AB_REASON_SHARED_MEMORY;
-			}
-		}
-		if (!member->optional)
+		reason = try_member(plan, of->first_member + i, launch, &state->flow);
+		if (reason == KP_AB_REASON_COUNT || !plan->members[of->first_member + i].optional)
 			break;
 	}
-	return reason;
+	if (reason != KP_AB_REASON_COUNT)
+		return reason;
+	state->launches[i] = (uint8_t)at;
+	state->next = i + 1;
+	*complete = state->next == of->member_count;
+	return is_own(state, context) ? reason : KP_AB_REASON_SHARED_MEMORY;
 }
 
 /* All parameters one behind the other, as the code of the rule sees them. */
