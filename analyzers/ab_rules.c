@@ -143,6 +143,7 @@ enum {
 	REPEATABLE,
 	SEQUENCE,
 	KEEP,
+	ELIDE,
 	ROW_LOCAL,
 	HOLD_US,
 	KEY_COUNT
@@ -165,6 +166,7 @@ static const struct kp_rules_key keys[KEY_COUNT + 1] = {
 	[REPEATABLE] = {"repeatable", false},
 	[SEQUENCE] = {"sequence", false},
 	[KEEP] = {"keep", false},
+	[ELIDE] = {"elide", false},
 	[ROW_LOCAL] = {"row_local", false},
 	[HOLD_US] = {"hold_us", false},
 };
@@ -463,10 +465,10 @@ static enum kp_status read_parts(struct kp_ab_reading *reading, const yaml_node_
 	if (status == KP_OK)
 		status = read_tensors(reading, values[INOUT], KP_AB_INOUT);
 	if (status == KP_OK && values[SEQUENCE])
-		status = kp_ab_rules_end_sequence(reading, node,
-						  &(struct kp_ab_sequence_keys){values[KEEP],
-										values[ROW_LOCAL],
-										values[HOLD_US]});
+		status = kp_ab_rules_end_sequence(
+			reading, node,
+			&(struct kp_ab_sequence_keys){values[KEEP], values[ELIDE],
+						      values[ROW_LOCAL], values[HOLD_US]});
 	return status == KP_OK ? read_tolerance(reading, values[TOLERANCE]) : status;
 }
 
@@ -475,9 +477,11 @@ static enum kp_status check_whole(struct kp_ab_reading *reading, const yaml_node
 {
 	const struct kp_ab_rules *rules = reading->rules;
 
-	if (!values[SEQUENCE] && (values[KEEP] || values[ROW_LOCAL] || values[HOLD_US]))
-		return kp_rules_yaml_fail(&reading->yaml, node,
-					  "«keep», «row_local» and «hold_us» are of a «sequence»");
+	if (!values[SEQUENCE] &&
+	    (values[KEEP] || values[ELIDE] || values[ROW_LOCAL] || values[HOLD_US]))
+		return kp_rules_yaml_fail(
+			&reading->yaml, node,
+			"«keep», «elide», «row_local» and «hold_us» are of a «sequence»");
 	if (!values[REPLACE])
 		return kp_rules_yaml_fail(&reading->yaml, node, "a rule needs the key «replace»");
 	if (!values[OUTPUTS] && !values[INOUT])

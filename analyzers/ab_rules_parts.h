@@ -56,7 +56,7 @@ enum kp_status kp_ab_rules_read_flag(struct kp_ab_reading *reading, int number, 
 /* ab_sequence.c: «sequence:», and, behind the data, what else is said of one. Likewise. */
 enum kp_status kp_ab_rules_read_sequence(struct kp_ab_reading *reading, int number);
 struct kp_ab_sequence_keys {
-	int keep, row_local, hold_us;
+	int keep, elide, row_local, hold_us;
 };
 enum kp_status kp_ab_rules_end_sequence(struct kp_ab_reading *reading, const yaml_node_t *node,
 					const struct kp_ab_sequence_keys *said);

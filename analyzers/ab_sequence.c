@@ -261,7 +261,32 @@ static bool is_output(const struct kp_ab_reading *reading, const char *name)
 	return false;
 }
 
-static enum kp_status check_kept(struct kp_ab_reading *reading, int number)
+/* A buffer that a member writes, and that is data of «outputs», or is not. */
+static enum kp_status check_written(struct kp_ab_reading *reading, const yaml_node_t *node,
+				    const char *name, bool kept, uint32_t *bits)
+{
+	uint32_t buffer = 0;
+
+	while (buffer < reading->buffer_count && strcmp(reading->buffers[buffer], name) != 0)
+		buffer++;
+	if (buffer == reading->buffer_count || !(reading->written >> buffer & 1))
+		return kp_rules_yaml_fail(&reading->yaml, node, "no member writes a buffer «%.60s»",
+					  name);
+	if (kept && !is_output(reading, name))
+		return kp_rules_yaml_fail(&reading->yaml, node,
+					  "«%.60s» is kept: the replacement writes it, and "
+					  "«outputs» must have data of that name",
+					  name);
+	if (!kept && is_output(reading, name))
+		return kp_rules_yaml_fail(&reading->yaml, node,
+					  "«%.60s» is in «outputs»: the replacement writes it",
+					  name);
+	*bits |= 1U << buffer;
+	return KP_OK;
+}
+
+static enum kp_status read_written(struct kp_ab_reading *reading, int number, bool kept,
+				   uint32_t *bits)
 {
 	const yaml_node_t *node = yaml_document_get_node(&reading->yaml.document, number);
 	const char **names = NULL;
@@ -269,21 +294,8 @@ static enum kp_status check_kept(struct kp_ab_reading *reading, int number)
 	enum kp_status status =
 		number ? kp_rules_yaml_texts(&reading->yaml, number, &names, &count) : KP_OK;
 
-	for (size_t i = 0; status == KP_OK && i < count; i++) {
-		uint32_t buffer = 0;
-
-		while (buffer < reading->buffer_count &&
-		       strcmp(reading->buffers[buffer], names[i]) != 0)
-			buffer++;
-		if (buffer == reading->buffer_count || !(reading->written >> buffer & 1))
-			return kp_rules_yaml_fail(&reading->yaml, node,
-						  "no member writes a buffer «%.60s»", names[i]);
-		if (!is_output(reading, names[i]))
-			return kp_rules_yaml_fail(&reading->yaml, node,
-						  "«%.60s» is kept: the replacement writes it, and "
-						  "«outputs» must have data of that name",
-						  names[i]);
-	}
+	for (size_t i = 0; status == KP_OK && i < count; i++)
+		status = check_written(reading, node, names[i], kept, bits);
 	return status;
 }
 
@@ -293,6 +305,7 @@ enum kp_status kp_ab_rules_end_sequence(struct kp_ab_reading *reading, const yam
 	struct kp_ab_rule *rule = &reading->rule;
 	const struct kp_ab_tensor *tensors = reading->rules->tensors + rule->first_tensor;
 	enum kp_status status = kp_ab_rules_read_flag(reading, said->row_local, &rule->row_local);
+	uint32_t kept = 0;
 
 	rule->hold_us = HOLD_US;
 	if (status == KP_OK && said->hold_us)
@@ -306,5 +319,7 @@ enum kp_status kp_ab_rules_end_sequence(struct kp_ab_reading *reading, const yam
 				&reading->yaml, node,
 				"«inout» of a sequence needs «row_local: true»: "
 				"that what is written is read for its own row alone");
-	return status == KP_OK ? check_kept(reading, said->keep) : status;
+	if (status == KP_OK)
+		status = read_written(reading, said->keep, true, &kept);
+	return status == KP_OK ? read_written(reading, said->elide, false, &rule->elided) : status;
 }

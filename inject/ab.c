@@ -500,12 +500,12 @@ bool kp_ab_launch_interrupts(CUresult *result)
 	return *result != CUDA_SUCCESS;
 }
 
-CUresult kp_ab_sequence_turn(const struct kp_ab_job *job, CUresult (*launch)(void))
+CUresult kp_ab_sequence_turn(const struct kp_ab_job *job, CUresult (*launch)(void), bool *replaced)
 {
 	CUresult result = CUDA_SUCCESS;
-	bool replaced;
 
 	count(job->number, KP_AB_COUNT_SEEN);
+	*replaced = false;
 	if (!find_own()) {
 		excuse(job->number, KP_AB_REASON_NOT_HELD);
 		return launch();
@@ -514,8 +514,8 @@ CUresult kp_ab_sequence_turn(const struct kp_ab_job *job, CUresult (*launch)(voi
 	own->job = *job;
 	own->product = true; /* its launches count for themselves */
 	kp_ab_inside = true;
-	replaced = take_turn();
-	if (!replaced)
+	*replaced = take_turn();
+	if (!*replaced)
 		do
 			result = launch();
 		while (kp_ab_again(KP_AB_OPEN_CALL, result == CUDA_SUCCESS));

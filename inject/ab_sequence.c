@@ -16,6 +16,9 @@
 _Atomic uint32_t kp_ab_sequence_pending;
 _Atomic bool kp_ab_sequence_on;
 
+/* cuMemFreeAsync; NULL: this driver has none. */
+static CUresult(CUDAAPI *free_async)(CUdeviceptr, CUstream);
+
 #define LATE 0x100U /* of what is pending: an error */
 #define FINISH_TRIES 50
 
@@ -30,7 +33,11 @@ static struct {
 	pthread_t thread;
 	uint32_t alive; /* rules of which it may be the beginning, as bits */
 	struct kp_ab_under_way states[KP_AB_RULES_MOST];
-	CUresult late;         /* an error that the program has not been told */
+	CUresult late; /* an error that the program has not been told */
+	/* Behind a replacement that left these unwritten, as bits of its buffers; else 0. */
+	uint32_t owed, owing;               /* of this rule */
+	uint64_t freed[KP_AB_BUFFERS_MOST]; /* what the program gave back since */
+	uint32_t freed_count;
 	_Atomic uint64_t turn; /* changes with each launch that is held */
 	_Atomic uint32_t hold_us;
 	_Atomic bool ended; /* nothing is held any more */
@@ -82,9 +89,14 @@ static void unlock(const struct guard *guard)
 
 /* ---- what is held ---- */
 
+static void count_of(uint32_t rule, enum kp_ab_count which)
+{
+	atomic_fetch_add_explicit(&kp_ab.counts[rule][which], 1, memory_order_relaxed);
+}
+
 static void conclude(uint32_t rule, enum kp_ab_reason reason)
 {
-	atomic_fetch_add_explicit(&kp_ab.counts[rule][KP_AB_COUNT_SEEN], 1, memory_order_relaxed);
+	count_of(rule, KP_AB_COUNT_SEEN);
 	atomic_fetch_add_explicit(&kp_ab.reasons[rule][reason], 1, memory_order_relaxed);
 }
 
@@ -107,8 +119,46 @@ static CUresult launch_all(void)
 static void let_go(void)
 {
 	own.count = 0;
-	own.alive = 0;
+	own.alive = own.owed = own.freed_count = 0;
 	tell_pending();
+}
+
+/* What the program has given back meanwhile, behind all else. */
+static CUresult free_all(void)
+{
+	CUresult result = CUDA_SUCCESS;
+	bool pushed;
+
+	if (own.freed_count == 0)
+		return CUDA_SUCCESS;
+	if (!kp_ab_held_enter(own.context, &pushed))
+		return CUDA_ERROR_INVALID_CONTEXT;
+	for (uint32_t i = 0; i < own.freed_count; i++) {
+		CUresult one = free_async(own.freed[i], own.stream);
+
+		result = result == CUDA_SUCCESS ? one : result;
+	}
+	kp_ab_held_leave(pushed);
+	return result;
+}
+
+static void say_failed(CUresult result)
+{
+	if (result != CUDA_SUCCESS)
+		kp_live_say(&kp_inject,
+			    "a launch that kprof ab had held failed, with error %d of CUDA's",
+			    (int)result);
+}
+
+/* What a replacement left unwritten is written by the launches in whose place it ran. */
+static CUresult pay(void)
+{
+	CUresult result = launch_all(), freed = free_all();
+
+	say_failed(result);
+	count_of(own.owing, KP_AB_COUNT_REISSUED);
+	let_go();
+	return result == CUDA_SUCCESS ? freed : result;
 }
 
 /* What is held is launched, for each rule for its reason. */
@@ -116,10 +166,7 @@ static CUresult break_off(const enum kp_ab_reason *reasons)
 {
 	CUresult result = launch_all();
 
-	if (result != CUDA_SUCCESS)
-		kp_live_say(&kp_inject,
-			    "a launch that kprof ab had held failed, with error %d of CUDA's",
-			    (int)result);
+	say_failed(result);
 	for (uint32_t rules = own.alive; rules; rules &= rules - 1) {
 		uint32_t rule = (uint32_t)__builtin_ctz(rules);
 
@@ -165,25 +212,6 @@ static void conclude_each(uint32_t rules, const enum kp_ab_reason *reasons)
 		conclude((uint32_t)__builtin_ctz(rules), reasons[__builtin_ctz(rules)]);
 }
 
-/* All of a sequence is held: its turn. */
-static CUresult finish(uint32_t complete)
-{
-	uint32_t rule = (uint32_t)__builtin_ctz(complete);
-	struct kp_ab_job job;
-	enum kp_ab_reason reason;
-	CUresult result;
-
-	conclude_all(own.alive & ~(1U << rule), KP_AB_REASON_OTHER_LAUNCH);
-	own.alive = 1U << rule;
-	reason = kp_ab_sequence_job(rule, &own.states[rule], own.held, &job);
-	if (reason != KP_AB_REASON_COUNT)
-		return break_off_for(reason);
-	job.stream = own.stream;
-	result = kp_ab_sequence_turn(&job, launch_all);
-	let_go();
-	return result;
-}
-
 /* The newest launch is held, too. */
 static void keep(uint32_t fitting)
 {
@@ -191,6 +219,42 @@ static void keep(uint32_t fitting)
 	own.count++;
 	atomic_fetch_add(&own.turn, 1);
 	tell_pending();
+}
+
+/* The replacement has run: what is held stays so, until what it left unwritten is known to be dead.
+ */
+static void owe(uint32_t rule, uint32_t owed)
+{
+	own.owed = owed;
+	own.owing = rule;
+	own.alive = 0;
+	own.freed_count = 0;
+	atomic_fetch_add(&own.turn, 1);
+}
+
+/* All of a sequence is held: its turn. */
+static CUresult finish(uint32_t complete)
+{
+	uint32_t rule = (uint32_t)__builtin_ctz(complete), owed;
+	struct kp_ab_job job;
+	enum kp_ab_reason reason;
+	CUresult result;
+	bool replaced;
+
+	conclude_all(own.alive & ~(1U << rule), KP_AB_REASON_OTHER_LAUNCH);
+	own.alive = 1U << rule;
+	reason = kp_ab_sequence_job(rule, &own.states[rule], own.held, &job, &owed);
+	if (reason == KP_AB_REASON_COUNT && owed && !free_async)
+		reason = KP_AB_REASON_UNWRITTEN;
+	if (reason != KP_AB_REASON_COUNT)
+		return break_off_for(reason);
+	job.stream = own.stream;
+	result = kp_ab_sequence_turn(&job, launch_all, &replaced);
+	if (replaced && owed)
+		owe(rule, owed);
+	else
+		let_go();
+	return result;
 }
 
 /* ---- launches ---- */
@@ -263,8 +327,7 @@ static uint32_t beginning_with(uint64_t members)
 			continue;
 		}
 		conclude(i, wrong >> i & 1 ? KP_AB_REASON_WRONG : KP_AB_REASON_OFF);
-		atomic_fetch_add_explicit(&kp_ab.counts[i][KP_AB_COUNT_ELIGIBLE], 1,
-					  memory_order_relaxed);
+		count_of(i, KP_AB_COUNT_ELIGIBLE);
 	}
 	return rules;
 }
@@ -303,7 +366,9 @@ static __attribute__((noinline)) bool take(const struct arrival *arrival, CUresu
 
 	*result = CUDA_SUCCESS;
 	lock(&guard);
-	if (own.count)
+	if (own.owed)
+		*result = pay();
+	else if (own.count)
 		taken = goes_on(arrival, result);
 	if (own.late) {
 		*result = own.late;
@@ -334,7 +399,7 @@ bool kp_ab_sequence_takes(const struct kp_ab_launch *launch, CUresult *result)
 /* With the lock. */
 static CUresult interrupt(enum kp_ab_reason reason)
 {
-	CUresult result = own.count ? break_off_for(reason) : CUDA_SUCCESS;
+	CUresult result = own.owed ? pay() : own.count ? break_off_for(reason) : CUDA_SUCCESS;
 
 	if (result == CUDA_SUCCESS)
 		result = own.late;
@@ -372,6 +437,62 @@ void kp_ab_sequence_interrupt_silently(enum kp_ab_reason reason)
 	interrupt_silently(reason);
 	unlock(&guard);
 	errno = error;
+}
+
+/* Buffers that lie in an allocation that begins there, as bits; 0: none begins there. */
+static uint32_t buffers_in(uint64_t memory)
+{
+	const struct kp_ab_flow *flow = &own.states[own.owing].flow;
+	uint32_t found = 0;
+	CUdeviceptr base = 0;
+	size_t bytes = 0;
+
+	if (kp_ab.driver.range(&base, &bytes, memory) != CUDA_SUCCESS || base != memory)
+		return 0;
+	for (uint32_t i = 0; i < KP_AB_BUFFERS_MOST; i++)
+		if (own.owed >> i & 1 && flow->buffers[i].address - base < bytes)
+			found |= 1U << i;
+	return found;
+}
+
+/* With the lock. True: the call is held, or was made. */
+static bool hold_free(uint64_t memory, CUstream stream, CUresult *result)
+{
+	uint32_t dead;
+
+	if (!own.owed || stream != own.stream || !pthread_equal(pthread_self(), own.thread))
+		return false;
+	for (uint32_t i = 0; i < own.freed_count; i++)
+		if (own.freed[i] == memory)
+			return false;
+	dead = buffers_in(memory);
+	if (!dead)
+		return false;
+	own.freed[own.freed_count++] = memory;
+	own.owed &= ~dead;
+	if (own.owed)
+		return true;
+	*result = free_all();
+	count_of(own.owing, KP_AB_COUNT_ELIDED);
+	let_go();
+	return true;
+}
+
+bool kp_ab_sequence_holds_free(const void *function, uint64_t memory, CUstream stream,
+			       CUresult *result)
+{
+	int error = errno;
+	struct guard guard;
+	bool held;
+
+	/* Another form means another stream by none. */
+	if (!free_async || function != *(void *const *)(const void *)&free_async)
+		return false;
+	lock(&guard);
+	held = hold_free(memory, stream, result);
+	unlock(&guard);
+	errno = error;
+	return held;
 }
 
 uint64_t kp_ab_sequence_turn_number(uint32_t *hold_us)
@@ -430,6 +551,7 @@ void kp_ab_sequence_start(void)
 		return;
 	if ((blocking && *blocking && *blocking != '0') || !kp_ab_sequence_asked())
 		atomic_store(&own.ended, true);
+	*(void **)&free_async = kp_hooks_driver_symbol("cuMemFreeAsync");
 	atomic_store(&kp_ab_sequence_on, true);
 }
 
@@ -439,7 +561,7 @@ void kp_ab_sequence_forget(void)
 	atomic_store(&kp_ab_sequence_pending, 0);
 	atomic_store(&own.ended, true);
 	own.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-	own.count = own.alive = 0;
+	own.count = own.alive = own.owed = own.freed_count = 0;
 	own.late = CUDA_SUCCESS;
 	kp_ab_sequence_timer_forget();
 }

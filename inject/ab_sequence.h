@@ -16,6 +16,12 @@
  * Where a launch that was held fails after all, what was held behind it is dropped, and the call
  * that had it launched, or the next one, returns its error and does nothing else.
  *
+ * A replacement may leave intermediates unwritten, where the rule says so («elide»): then the
+ * launches stay held behind it, and are made after all before anything else happens, so that memory
+ * is what it is without kprof; only where the program gives these intermediates back in the order
+ * of the stream, and nothing else came in between, they are dropped. Until then such a call is
+ * held, too.
+ *
  * Threading: one lock guards all; it is taken where something is held, or is to be. What holds it
  * may call the driver, never the program; the thread cannot be cancelled or interrupted by signals
  * meanwhile.
@@ -66,6 +72,12 @@ bool kp_ab_sequence_takes(const struct kp_ab_launch *launch, CUresult *result);
 CUresult kp_ab_sequence_interrupt(enum kp_ab_reason reason);
 /* The same where nothing can be returned: the next call of the driver does that. */
 void kp_ab_sequence_interrupt_silently(enum kp_ab_reason reason);
+/*
+ * Before cuMemFreeAsync, of which `function` is one form. True: it is held, or was made, with all
+ * that was before it; *result is the program's.
+ */
+bool kp_ab_sequence_holds_free(const void *function, uint64_t memory, CUstream stream,
+			       CUresult *result);
 /* For the timer: a number that changes with each launch that is held, and how long it may be. */
 uint64_t kp_ab_sequence_turn_number(uint32_t *hold_us);
 /* Launches what is held, if nothing came since that number. */

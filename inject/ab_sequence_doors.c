@@ -30,7 +30,8 @@ _Static_assert(sizeof(struct door) == 16 && KP_AB_SEQUENCE_ORDERED == 0, "the co
 
 extern __attribute__((visibility("hidden"))) struct door kp_ab_sequence_doors[DOORS];
 extern __attribute__((visibility("hidden"))) const char kp_ab_sequence_door_code[];
-__attribute__((visibility("hidden"))) CUresult kp_ab_sequence_opened(uint64_t number);
+__attribute__((visibility("hidden"))) uint64_t kp_ab_sequence_opened(uint64_t number,
+								     const uint64_t *arguments);
 
 struct door kp_ab_sequence_doors[DOORS];
 static _Atomic uint32_t doors_used;
@@ -89,8 +90,9 @@ __asm__(
 	"	subq %r10, %r11\n"
 	"	shrq $4, %r11\n"
 	"	movq %r11, %rdi\n"
+	"	movq %rsp, %rsi\n"
 	"	call kp_ab_sequence_opened\n"
-	"	testl %eax, %eax\n"
+	"	testq %rax, %rax\n"
 	"	jne 2f\n"
 	"	movq (%rsp), %rdi\n"
 	"	movq 8(%rsp), %rsi\n"
@@ -121,21 +123,32 @@ __asm__(
 	".popsection\n");
 /* clang-format on */
 
-/* The slow way through a door. Not 0: the function is not to be called. */
-CUresult kp_ab_sequence_opened(uint64_t number)
+/* What a door says: to call the function; or not to, and what to return. */
+#define GO_ON 0
+#define RETURN(result) (1ULL << 32 | (uint32_t)(result))
+
+/* The slow way through a door; the first arguments of the function. */
+uint64_t kp_ab_sequence_opened(uint64_t number, const uint64_t *arguments)
 {
-	uint64_t kind = kp_ab_sequence_doors[number].kind;
+	const struct door *door = &kp_ab_sequence_doors[number];
 	CUresult result = CUDA_SUCCESS;
 	int error = errno;
+	bool held = false;
 
-	if (kp_ab_sequence_is_pending() && !kp_ab_inside) /* kprof's own, or a replacement's */
-		result = kp_ab_sequence_interrupt(KP_AB_REASON_OTHER_CALL);
-	if (kind == KP_AB_SEQUENCE_MEMORY)
+	if (door->kind == KP_AB_SEQUENCE_MEMORY || door->kind == KP_AB_SEQUENCE_FREES)
 		kp_ab_sequence_memory_changes();
-	else if (kind == KP_AB_SEQUENCE_ENDS)
+	if (kp_ab_sequence_is_pending() &&
+	    !kp_ab_inside) { /* not kprof's own, or a replacement's */
+		if (door->kind == KP_AB_SEQUENCE_FREES)
+			held = kp_ab_sequence_holds_free(door->target, arguments[0],
+							 (CUstream)arguments[1], &result);
+		if (!held)
+			result = kp_ab_sequence_interrupt(KP_AB_REASON_OTHER_CALL);
+	}
+	if (door->kind == KP_AB_SEQUENCE_ENDS)
 		kp_ab_sequence_end();
 	errno = error;
-	return result;
+	return held || result != CUDA_SUCCESS ? RETURN(result) : GO_ON;
 }
 
 /* Two threads may give one function two doors: that does no harm. */

@@ -147,17 +147,34 @@ static bool are_apart(const struct kp_ab_flow_data *data, size_t count)
 	return true;
 }
 
-enum kp_ab_reason kp_ab_flow_check(const struct kp_ab_flow *flow,
-				   const struct kp_ab_flow_data *data, size_t count)
+/* Whether what the launches take in is still there behind the replacement. */
+static bool is_untouched(const struct kp_ab_flow *flow, const struct kp_ab_flow_data *data,
+			 size_t count)
 {
+	for (size_t i = 0; i < count; i++)
+		for (uint32_t j = 0; data[i].role != KP_AB_INPUT && j < KP_AB_BUFFERS_MOST; j++)
+			if (flow->buffers[j].taken_in &&
+			    overlap(flow->buffers[j].address, flow->buffers[j].bytes,
+				    data[i].address, data[i].bytes))
+				return false;
+	return true;
+}
+
+enum kp_ab_reason kp_ab_flow_check(const struct kp_ab_flow *flow,
+				   const struct kp_ab_flow_data *data, size_t count,
+				   uint32_t elided, uint32_t *owed)
+{
+	*owed = 0;
 	if (!are_apart(data, count))
 		return KP_AB_REASON_OVERLAP;
 	for (uint32_t i = 0; i < KP_AB_BUFFERS_MOST; i++) {
 		const struct kp_ab_flow_buffer *buffer = &flow->buffers[i];
 
 		if (buffer->written && !buffer->covered && !is_output(data, count, buffer))
-			return KP_AB_REASON_UNWRITTEN;
+			*owed |= 1U << i;
 	}
+	if (*owed & ~elided || (*owed && !is_untouched(flow, data, count)))
+		return KP_AB_REASON_UNWRITTEN;
 	for (size_t i = 0; i < count; i++) {
 		if (data[i].role != KP_AB_INPUT && !is_left_changed(flow, &data[i]))
 			return KP_AB_REASON_UNWRITTEN;

@@ -33,8 +33,13 @@ struct kp_ab_flow_data {
 	enum kp_ab_role role;
 	uint64_t address, bytes;
 };
-/* Whether one launch in the place of all does the same to memory. KP_AB_REASON_COUNT: yes. */
+/*
+ * Whether one launch in the place of all does the same to memory, but for buffers of `elided` that
+ * it leaves as they were: *owed, as bits. Then the launches can still be made behind it, and leave
+ * everything as without it. KP_AB_REASON_COUNT: yes.
+ */
 enum kp_ab_reason kp_ab_flow_check(const struct kp_ab_flow *flow,
-				   const struct kp_ab_flow_data *data, size_t count);
+				   const struct kp_ab_flow_data *data, size_t count,
+				   uint32_t elided, uint32_t *owed);
 
 #endif

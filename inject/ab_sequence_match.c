@@ -115,7 +115,8 @@ static void add_member(const struct kp_ab_plan *plan, const struct kp_ab_member 
 }
 
 enum kp_ab_reason kp_ab_sequence_job(uint32_t rule, const struct kp_ab_under_way *state,
-				     const struct kp_ab_held *held, struct kp_ab_job *out)
+				     const struct kp_ab_held *held, struct kp_ab_job *out,
+				     uint32_t *owed)
 {
 	const struct kp_ab_plan *plan = &kp_ab.plan;
 	const struct kp_ab_rule *of = &plan->rules[rule];
@@ -138,6 +139,7 @@ enum kp_ab_reason kp_ab_sequence_job(uint32_t rule, const struct kp_ab_under_way
 	for (uint32_t i = 0; reason == KP_AB_REASON_COUNT && i < out->data_count; i++)
 		data[i] = (struct kp_ab_flow_data){out->data[i].role, out->data[i].address,
 						   out->data[i].bytes};
-	return reason == KP_AB_REASON_COUNT ? kp_ab_flow_check(&state->flow, data, out->data_count)
-					    : reason;
+	return reason == KP_AB_REASON_COUNT
+		       ? kp_ab_flow_check(&state->flow, data, out->data_count, of->elided, owed)
+		       : reason;
 }

@@ -34,8 +34,12 @@ enum kp_ab_reason kp_ab_sequence_advance(const struct kp_ab_plan *plan, uint32_t
 					 struct kp_ab_under_way *state, CUcontext context,
 					 const struct kp_ab_held *launch, uint32_t at,
 					 bool *complete);
-/* What the replacement is, of a sequence that is complete. COUNT: it may run; else why not. */
+/*
+ * What the replacement is, of a sequence that is complete; *owed: buffers that it leaves unwritten,
+ * as bits. COUNT: it may run; else why not.
+ */
 enum kp_ab_reason kp_ab_sequence_job(uint32_t rule, const struct kp_ab_under_way *state,
-				     const struct kp_ab_held *held, struct kp_ab_job *out);
+				     const struct kp_ab_held *held, struct kp_ab_job *out,
+				     uint32_t *owed);
 
 #endif

@@ -60,6 +60,8 @@ static const struct row rows[] = {
 	ORDERED(cuMemsetD16Async), ORDERED(cuMemsetD32), ORDERED(cuMemsetD32Async),
 	ORDERED(cuStreamCreate), ORDERED(cuStreamCreateWithPriority), ORDERED(cuStreamDestroy),
 	ORDERED(cuStreamQuery), ORDERED(cuStreamSynchronize), ORDERED(cuStreamWaitEvent),
+	/* In the order of a stream. */
+	{"cuMemFreeAsync", KP_AB_SEQUENCE_FREES},
 	/* From then on the GPU may wait for the host, */
 	ENDS(cuGraphAddBatchMemOpNode), ENDS(cuGraphAddExternalSemaphoresWaitNode),
 	ENDS(cuGraphAddHostNode), ENDS(cuGraphAddNode), ENDS(cuLaunchHostFunc),

@@ -52,8 +52,11 @@ extern struct kp_ab_state kp_ab;
 bool kp_ab_product_looked_at(uint32_t rules, const int64_t *symbols, CUstream stream,
 			     bool host_scalars);
 
-/* ab.c: of a sequence that may be replaced; `launch` is its originals. With its lock. */
-CUresult kp_ab_sequence_turn(const struct kp_ab_job *job, CUresult (*launch)(void));
+/*
+ * ab.c: of a sequence that may be replaced; `launch` is its originals. *replaced: they were not
+ * made. With the lock of sequences.
+ */
+CUresult kp_ab_sequence_turn(const struct kp_ab_job *job, CUresult (*launch)(void), bool *replaced);
 
 /* ab_counts.c: where to count, by the path of the plan; the launcher may see it at any time. */
 void kp_ab_counts_open(const char *plan);

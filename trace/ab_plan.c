@@ -111,7 +111,8 @@ static bool check_members(const struct kp_ab_plan *plan, const struct kp_ab_rule
 
 	if (rule->match != KP_AB_MATCH_SEQUENCE)
 		return count == 0;
-	if (count < 2 || count > KP_AB_MEMBERS_MOST || rule->row_local > 1 || rule->hold_us == 0 ||
+	if (count < 2 || count > KP_AB_MEMBERS_MOST || rule->row_local > 1 ||
+	    rule->elided >= 1U << KP_AB_BUFFERS_MOST || rule->hold_us == 0 ||
 	    rule->hold_us > KP_AB_HOLD_US_MOST ||
 	    !is_range(rule->first_member, count, plan->header->members.count))
 		return false;

@@ -109,6 +109,7 @@ struct kp_ab_rule {
 	uint32_t first_member, member_count; /* of a sequence */
 	uint32_t row_local;                  /* 1: what it updates in place may be an input */
 	uint32_t hold_us;                    /* how long launches of it are held */
+	uint32_t elided; /* buffers that the replacement may leave unwritten, as bits */
 	struct kp_ab_span when, grid[3], block[3], shared; /* grid, block: of a module; absent: 1 */
 	struct kp_ab_tolerance tolerance;
 };

@@ -14,7 +14,9 @@
 	X(ELIGIBLE, "eligible")                                                                    \
 	X(REPLACED, "replaced")                                                                    \
 	X(REPLACED_CAPTURED, "replaced_captured")                                                  \
-	X(SHADOWED, "shadowed")
+	X(SHADOWED, "shadowed")                                                                    \
+	X(ELIDED, "elided")                                                                        \
+	X(REISSUED, "reissued")
 
 /* X(NAME, name, what it means): why a launch that was seen was not replaced. */
 #define KP_AB_REASONS(X)                                                                           \

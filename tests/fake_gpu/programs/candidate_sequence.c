@@ -3,6 +3,7 @@
  * host memory here.
  */
 #include <stdint.h>
+#include <string.h>
 
 #include <cuda.h>
 
@@ -30,6 +31,20 @@ static void compute_three(const uint32_t grid[3], void **a)
 	sequence_mix_all(y, u, NULL, bytes, *(uint32_t *)a[8] + *(uint32_t *)a[10]);
 }
 
+/* The same, but t and u are left as they are. */
+static void compute_last(const uint32_t grid[3], void **a)
+{
+	float t[64], u[64], *t_at = t, *u_at = u;
+	void *arguments[11];
+
+	if (*(uint64_t *)a[5] > sizeof(t))
+		return;
+	memcpy(arguments, a, sizeof(arguments));
+	arguments[2] = (void *)&t_at;
+	arguments[3] = (void *)&u_at;
+	compute_three(grid, arguments);
+}
+
 /* (x, bytes) */
 static void compute_two(const uint32_t grid[3], void **a)
 {
@@ -48,6 +63,13 @@ static const struct kp_fake_kernel kernels[] = {
 	 .parameter_bytes = {8, 8, 8, 8, 8, 8, 4, 4, 4, 8, 4},
 	 .reads = 3,
 	 .writes = 28},
+	{.name = "seq_fused_last",
+	 .duration_ns = 100,
+	 .compute = compute_last,
+	 .parameter_count = 11,
+	 .parameter_bytes = {8, 8, 8, 8, 8, 8, 4, 4, 4, 8, 4},
+	 .reads = 3,
+	 .writes = 16},
 	{.name = "seq_fused_in_place",
 	 .duration_ns = 100,
 	 .compute = compute_two,
@@ -59,7 +81,7 @@ static const struct kp_fake_kernel kernels[] = {
 
 static int launch(size_t which, void **parameters, CUstream stream)
 {
-	static const struct kp_fake_image image = {KP_FAKE_IMAGE_MAGIC, 2, kernels};
+	static const struct kp_fake_image image = {KP_FAKE_IMAGE_MAGIC, 3, kernels};
 	static CUmodule module;
 	CUfunction function;
 
@@ -69,25 +91,31 @@ static int launch(size_t which, void **parameters, CUstream stream)
 	return (int)cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, parameters, NULL);
 }
 
-static int launch_three(const int64_t *a, uint32_t more, CUstream stream)
+static int launch_three(size_t which, const int64_t *a, uint32_t more, CUstream stream)
 {
 	uint32_t salts[3] = {(uint32_t)a[6], (uint32_t)a[7], (uint32_t)a[8]};
 	void *parameters[] = {(void *)&a[0], (void *)&a[1], (void *)&a[2], (void *)&a[3],
 			      (void *)&a[4], (void *)&a[5], &salts[0],     &salts[1],
 			      &salts[2],     (void *)&a[9], &more};
 
-	return launch(0, parameters, stream);
+	return launch(which, parameters, stream);
 }
 
 ENTRY(three)
 {
-	return count == 10 ? launch_three(arguments, 0, stream) : 1;
+	return count == 10 ? launch_three(0, arguments, 0, stream) : 1;
+}
+
+/* t and u are not written. */
+ENTRY(three_last)
+{
+	return count == 10 ? launch_three(1, arguments, 0, stream) : 1;
 }
 
 /* What comes out last is wrong. */
 ENTRY(three_wrong)
 {
-	return count == 10 ? launch_three(arguments, 2000, stream) : 1;
+	return count == 10 ? launch_three(0, arguments, 2000, stream) : 1;
 }
 
 /* It cannot be launched. */
@@ -101,5 +129,5 @@ ENTRY(two)
 {
 	void *parameters[] = {(void *)&arguments[0], (void *)&arguments[1]};
 
-	return count == 2 ? launch(1, parameters, stream) : 1;
+	return count == 2 ? launch(2, parameters, stream) : 1;
 }

@@ -153,6 +153,45 @@ void sequence_begin_chain(void)
 		sequence_game.chain[2] = sequence_game.chain[0];
 }
 
+/* Whether all of the chain is this stream's. */
+static bool are_ordered_all(int stream)
+{
+	for (int i = 0; i < 5; i++)
+		if (sequence_game.owners[sequence_game.chain[i]] != stream)
+			return false;
+	return true;
+}
+
+static void renew(int buffer, int stream)
+{
+	if (sequence_draw(2))
+		INSIST(sequence_cuda.cuMemAllocAsync(&sequence_game.buffers[buffer], BYTES,
+						     sequence_game.streams[stream]));
+	else
+		INSIST(sequence_cuda.cuMemAlloc(&sequence_game.buffers[buffer], BYTES));
+	sequence_fill(buffer, stream);
+}
+
+/* Behind a chain of different buffers: what was between is given back, or some of it. */
+static void drop_between(int stream)
+{
+	const int *c = sequence_game.chain;
+	const uint32_t which = sequence_draw(6); /* 3: both; others: one, or none */
+
+	for (int i = 0; i < 5; i++)
+		for (int j = 0; j < i; j++)
+			if (c[i] >= MAPPED || c[j] >= MAPPED || (c[i] == c[j] && i != 2))
+				return;
+	for (int i = 0; i < 2; i++)
+		if ((which > 2 || which == (uint32_t)i))
+			observe_result(
+				sequence_cuda.cuMemFreeAsync(sequence_game.buffers[c[1 + 2 * i]],
+							     sequence_game.streams[stream]));
+	for (int i = 0; i < 2; i++)
+		if ((which > 2 || which == (uint32_t)i))
+			renew(c[1 + 2 * i], stream);
+}
+
 static void step_chain(void)
 {
 	const int *c = sequence_game.chain;
@@ -173,6 +212,8 @@ static void step_chain(void)
 		break;
 	default:
 		observe_result(sequence_launch(THIRD, stream, third, 2, 1));
+		if (sequence_draw(3) == 0 && are_ordered_all(stream))
+			drop_between(stream);
 		sequence_begin_chain();
 		return;
 	}
@@ -315,12 +356,7 @@ static void step_memory(void)
 		observe_result(sequence_cuda.cuMemFree(sequence_game.buffers[buffer]));
 		sequence_release_all();
 	}
-	if (sequence_draw(2))
-		INSIST(sequence_cuda.cuMemAllocAsync(&sequence_game.buffers[buffer], BYTES,
-						     sequence_game.streams[stream]));
-	else
-		INSIST(sequence_cuda.cuMemAlloc(&sequence_game.buffers[buffer], BYTES));
-	sequence_fill(buffer, stream);
+	renew(buffer, stream);
 }
 
 static void step_graph(void)
