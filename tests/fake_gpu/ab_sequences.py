@@ -202,6 +202,22 @@ def play_past(scenario, place):
         require(outcome.result.out != bare.out, f"{name} past what is held is not noticed")
 
 
+def play_leave(work, count, right, status=0, hold_us=LONG_US):
+    """Programs that hold, and leave: nothing waits for ever, and what is right stays so."""
+    def play(scenario, place):
+        outcome = run_ab(scenario, place, [work, str(count)], SWAP, rules(place, hold_us=hold_us),
+                         status, program="prog_sequence_leave")
+        require_equal("rounds that were right", outcome.result.out, b"%d\n" % right)
+        three = outcome.rule("three")
+        require_equal("wrong", three["comparisons_wrong"], 0)
+        if work in ("jump", "fork"):
+            require(three["launches"]["seen"] > 0, f"{three}")
+        if work == "exit":
+            require_equal("launches", place.ledger.read()["kernels_issued"], 1)
+            require_equal("held at the end", three["not_replaced"]["other_call"], 1)
+    return play
+
+
 def ab(name, play, **more):
     return Scenario(f"ab_sequence_{name}", program="prog_sequence", play=play, **more)
 
@@ -216,6 +232,12 @@ SCENARIOS = [
     ab("elided", play_elided),
     ab("timer", play_timer),
     ab("blocking", play_blocking, env={"CUDA_LAUNCH_BLOCKING": "1"}),
+    ab("threads", play_leave("threads", 2100, 1320)),
+    ab("threads_timed", play_leave("threads", 2100, 1320, hold_us=50)),
+    ab("jump", play_leave("jump", 2000, 1), faults="signal=13"),
+    ab("cancel", play_leave("cancel", 1, 120)),
+    ab("fork", play_leave("fork", 20, 20, status=122)),
+    ab("exit", play_leave("exit", 1, 0, status=122)),
     ab("errors", play_errors, faults="launch_fail=97"),
     ab("past", play_past),
 ]
