@@ -236,7 +236,7 @@ SCENARIOS = [
     ab("threads_timed", play_leave("threads", 2100, 1320, hold_us=50)),
     ab("jump", play_leave("jump", 2000, 1), faults="signal=13"),
     ab("cancel", play_leave("cancel", 1, 120)),
-    ab("fork", play_leave("fork", 20, 20, status=122)),
+    ab("fork", play_leave("fork", 20, 20)),
     ab("exit", play_leave("exit", 1, 0, status=122)),
     ab("errors", play_errors, faults="launch_fail=97"),
     ab("past", play_past),
