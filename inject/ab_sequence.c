@@ -48,6 +48,7 @@ static struct {
 struct guard {
 	sigset_t signals;
 	int cancel;
+	bool inside;
 };
 
 /* Not those by which a fault of this thread's own shows. */
@@ -60,19 +61,26 @@ static void choose_signals(sigset_t *out)
 		sigdelset(out, own_faults[i]);
 }
 
+/*
+ * What another tool does in the midst of the driver's work for this passes all doors, too. A
+ * signal's handler may jump out where signals are not blocked: nothing may be left open there.
+ */
 static void be_undisturbed(struct guard *guard)
 {
 	sigset_t signals;
 
 	choose_signals(&signals);
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &guard->cancel);
 	pthread_sigmask(SIG_BLOCK, &signals, &guard->signals);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &guard->cancel);
+	guard->inside = kp_ab_inside;
+	kp_ab_inside = true;
 }
 
 static void be_disturbed(const struct guard *guard)
 {
-	pthread_sigmask(SIG_SETMASK, &guard->signals, NULL);
+	kp_ab_inside = guard->inside;
 	pthread_setcancelstate(guard->cancel, NULL);
+	pthread_sigmask(SIG_SETMASK, &guard->signals, NULL);
 }
 
 static void lock(struct guard *guard)
@@ -113,6 +121,7 @@ static void tell_pending(void)
 
 static CUresult launch_all(void)
 {
+	kp_ab_inside = true; /* what was done with a replacement may have ended that */
 	return kp_ab_held_launch(own.held, own.count, own.context, own.stream);
 }
 
@@ -250,6 +259,7 @@ static CUresult finish(uint32_t complete)
 		return break_off_for(reason);
 	job.stream = own.stream;
 	result = kp_ab_sequence_turn(&job, launch_all, &replaced);
+	kp_ab_inside = true;
 	if (replaced && owed)
 		owe(rule, owed);
 	else

@@ -7,8 +7,9 @@
  * WORK is «launch»; «capture», which launches while another stream is being captured; or «graph»,
  * which launches a graph of one kernel; or «range», which launches in an NVTX range. Or, by «link»:
  * «gemm», which multiplies matrices by cuBLAS, and «matmul», by cuBLASLt; each product launches one
- * kernel. «known» launches a kernel of PyTorch's whose parameters kprof knows. «broken» launches the
- * first of a sequence and something else in turn, «broken_by_calls» asks for the stream in between.
+ * kernel. «known» launches a kernel of PyTorch's whose parameters kprof knows. «broken» launches
+ *the first of a sequence and something else in turn, «broken_by_calls» asks for the stream in
+ *between.
  */
 #include <dlfcn.h>
 #include <stdbool.h>
