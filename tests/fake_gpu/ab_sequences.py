@@ -160,8 +160,11 @@ def play_unwritten(scenario, place):
 def play_elided(scenario, place):
     """Intermediates that the program gives back are never written; all others are, in time."""
     for count, options in (("2500", SWAP), ("300", ("--mode", "measure", "--again", "10"))):
-        rule = run_games(scenario, place, ["1", count], options, **ELIDED).rule("three")
+        outcome = run_games(scenario, place, ["1", count], options, **ELIDED)
+        rule = outcome.rule("three")
         launches = rule["launches"]
+        require(f"  between    {launches['elided']} times never written, {launches['reissued']} "
+                in outcome.result.err, outcome.result.err)
         require_equal("wrong", rule["comparisons_wrong"], 0)
         require(launches["elided"] > 0 and launches["reissued"] > 0, f"{launches}")
         require(launches["replaced"] >= launches["elided"] + launches["reissued"], f"{launches}")
