@@ -282,8 +282,10 @@ static bool goes_on(const struct arrival *arrival, CUresult *result)
 {
 	enum kp_ab_reason reasons[KP_AB_RULES_MOST];
 	uint32_t fitting = 0, complete = 0;
+	CUcontext current = NULL;
 
-	if (arrival->stream != own.stream || !pthread_equal(pthread_self(), own.thread)) {
+	if (arrival->stream != own.stream || !pthread_equal(pthread_self(), own.thread) ||
+	    kp_ab.driver.context(&current) != CUDA_SUCCESS || current != own.context) {
 		*result = break_off_for(KP_AB_REASON_OTHER_STREAM);
 		return false;
 	}
