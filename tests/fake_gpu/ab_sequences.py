@@ -240,6 +240,7 @@ SCENARIOS = [
     ab("jump", play_leave("jump", 2000, 1), faults="signal=13"),
     ab("cancel", play_leave("cancel", 1, 120)),
     ab("fork", play_leave("fork", 20, 20)),
+    ab("callback", play_leave("callback", 50, 50)),
     ab("exit", play_leave("exit", 1, 0, status=122)),
     ab("errors", play_errors, faults="launch_fail=97"),
     ab("past", play_past),

@@ -1,13 +1,15 @@
 /*
  * Launches that rules may hold, in programs that do not play by turns:
  *
- *	prog_sequence_leave threads|jump|cancel|fork|exit COUNT
+ *	prog_sequence_leave threads|jump|cancel|fork|callback|exit COUNT
  *
  * «threads»: four at once, each with a stream and memory of its own, look at what they computed
  * every few rounds. «jump»: a signal handler jumps out of launches (the fault «signal»). «cancel»:
  * threads are cancelled in the midst of their rounds. «fork»: children are made, and call the
- * driver in vain, while something is held. «exit»: the program ends then. It prints what was right.
+ * driver in vain, while something is held. «callback»: a client of CUPTI calls the driver in the
+ *midst of each launch. «exit»: the program ends then. It prints what was right.
  */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -18,6 +20,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include <cupti.h>
 
 #include "tests/fake_gpu/programs/sequence_game.h"
 #include "tests/fake_gpu/programs/sequence_kernels.h"
@@ -204,6 +208,44 @@ static long play_forks(long count)
 	return own.right;
 }
 
+static long looks;
+
+static void CUPTIAPI look(void *of, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+			  const void *data)
+{
+	static _Thread_local bool looking;
+	const struct own *own = of;
+
+	(void)domain, (void)id, (void)data;
+	if (looking || !own->stream)
+		return;
+	looking = true;
+	cuStreamQuery(own->stream);
+	looks++;
+	looking = false;
+}
+
+static long play_callbacks(long count)
+{
+	static struct own own;
+	void *cupti = dlopen("libcupti.so.13", RTLD_NOW);
+	__typeof__(cuptiSubscribe) *subscribe;
+	__typeof__(cuptiEnableDomain) *enable;
+	CUpti_SubscriberHandle subscriber;
+
+	*(void **)&subscribe = dlsym(cupti, "cuptiSubscribe");
+	*(void **)&enable = dlsym(cupti, "cuptiEnableDomain");
+	begin(&own, 1);
+	check((int)subscribe(&subscriber, look, &own), "cuptiSubscribe");
+	check((int)enable(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API), "cuptiEnableDomain");
+	for (long i = 0; i < count; i++) {
+		launch_first(&own);
+		launch_rest(&own);
+		own.right += is_right(&own);
+	}
+	return looks >= count ? own.right : -looks;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct kp_fake_image image = {KP_FAKE_IMAGE_MAGIC, KERNELS, sequence_kernels};
@@ -224,6 +266,8 @@ int main(int argc, char **argv)
 		right = play_threads(count, argv[1][0] == 'c');
 	else if (strcmp(argv[1], "jump") == 0)
 		right = play_jumps(count);
+	else if (strcmp(argv[1], "callback") == 0)
+		right = play_callbacks(count);
 	else if (strcmp(argv[1], "fork") == 0)
 		right = play_forks(count);
 	else
