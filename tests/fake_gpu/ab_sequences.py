@@ -80,7 +80,7 @@ ORDERED = ("cuLaunchKernel", "cuLaunchKernelEx", "cuLaunchCooperativeKernel", "c
            "cuMemcpyHtoD", "cuMemcpyDtoHAsync", "cuMemcpyHtoDAsync", "cuMemcpyDtoDAsync",
            "cuMemsetD8Async", "cuMemsetD32Async", "cuEventRecord", "cuStreamSynchronize",
            "cuStreamQuery", "cuCtxSynchronize", "cuMemFree", "cuMemFreeAsync", "cuGraphLaunch")
-PAST_GAMES = 200
+PAST_GAMES = 300
 # The same where intermediates are not written, unless something comes that might read them.
 ELIDED = {"entry": "three_last", "outputs": "", "kept": "  elide: [t, u]\n"}
 ORDERED_ELIDED = ("cuLaunchKernel", "cuMemcpyDtoHAsync", "cuMemcpyDtoDAsync", "cuMemFreeAsync",

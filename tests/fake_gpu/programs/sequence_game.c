@@ -303,7 +303,7 @@ static void step_write(void)
 	for (int i = 0; i < WORDS; i++)
 		words[i] = (float)sequence_draw(60000);
 	take(buffer, stream);
-	switch (sequence_draw(5)) {
+	switch (sequence_draw(7)) {
 	case 0:
 		observe_result(sequence_cuda.cuMemcpyHtoDAsync(sequence_game.buffers[buffer], words,
 							       BYTES, handle));
