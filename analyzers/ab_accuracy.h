@@ -18,6 +18,7 @@
 	X(OUTSIDE, "outside", "something was written outside of the output")                       \
 	X(MASK, "mask", "NaN or infinity where the original has none, or none where it has")       \
 	X(MISMATCH, "mismatch", "elements are off by more than is tolerated")                      \
+	X(TRUTH, "truth", "it is further off from float64 than the original is, by far")           \
 	X(RMS, "rms", "the whole is off by more than is tolerated")
 
 enum kp_ab_fault {
@@ -38,6 +39,10 @@ struct kp_ab_figures {
 	double rms_original;  /* of the original's elements */
 	double noise_rms;     /* of the original's second run against its first */
 	double rms_tolerated; /* rms over rms_original */
+	/* Of so many elements in float64: rms of what they are, and of what both are off from that;
+	 * 0 elements: not known. The unit: half of a last place, of a number from 1 to 2. */
+	uint64_t truth_elements;
+	double truth_rms, truth_rms_original, truth_rms_candidate, truth_unit;
 };
 
 struct kp_ab_accuracy_verdict {

@@ -10,9 +10,6 @@
 
 #define WHENS_MOST 32
 
-extern const unsigned char kp_ab_rules_yaml[];
-extern const size_t kp_ab_rules_yaml_length;
-
 enum kp_status kp_ab_rules_create(struct kp_ab_rules **out)
 {
 	*out = calloc(1, sizeof(**out));
@@ -132,6 +129,7 @@ enum {
 	KERNEL_REGEX,
 	CALL,
 	ENTRY,
+	MODULE,
 	PARAMETERS,
 	LET,
 	WHEN,
@@ -141,6 +139,7 @@ enum {
 	INOUT,
 	TOLERANCE,
 	REPEATABLE,
+	OTHER_INPUTS,
 	SEQUENCE,
 	KEEP,
 	ELIDE,
@@ -155,6 +154,7 @@ static const struct kp_rules_key keys[KEY_COUNT + 1] = {
 	[KERNEL_REGEX] = {"kernel_regex", false},
 	[CALL] = {"call", false},
 	[ENTRY] = {"entry", false},
+	[MODULE] = {"module", false},
 	[PARAMETERS] = {"parameters", false},
 	[LET] = {"let", false},
 	[WHEN] = {"when", false},
@@ -164,6 +164,7 @@ static const struct kp_rules_key keys[KEY_COUNT + 1] = {
 	[INOUT] = {"inout", false},
 	[TOLERANCE] = {"tolerance", false},
 	[REPEATABLE] = {"repeatable", false},
+	[OTHER_INPUTS] = {"other_inputs", false},
 	[SEQUENCE] = {"sequence", false},
 	[KEEP] = {"keep", false},
 	[ELIDE] = {"elide", false},
@@ -182,10 +183,11 @@ static enum kp_status read_match(struct kp_ab_reading *reading, const yaml_node_
 					  "a rule has one of «kernel», «kernel_regex», «call» and "
 					  "«sequence»");
 	if (values[SEQUENCE])
-		return values[ENTRY] || values[PARAMETERS]
-			       ? kp_rules_yaml_fail(&reading->yaml, node,
-						    "«entry» and «parameters» are of one launch: "
-						    "a sequence's members have their own")
+		return values[ENTRY] || values[PARAMETERS] || values[MODULE]
+			       ? kp_rules_yaml_fail(
+					 &reading->yaml, node,
+					 "«entry», «parameters» and «module» are of one launch: "
+					 "a sequence's members have their own")
 			       : kp_ab_rules_read_sequence(reading, values[SEQUENCE]);
 	reading->rule.match = values[CALL]           ? KP_AB_MATCH_GEMM
 			      : values[KERNEL_REGEX] ? KP_AB_MATCH_REGEX
@@ -437,7 +439,8 @@ enum kp_status kp_ab_rules_read_flag(struct kp_ab_reading *reading, int number, 
 		return kp_rules_yaml_fail(&reading->yaml,
 					  yaml_document_get_node(&reading->yaml.document, number),
 					  "«true» or «false» is expected");
-	*out = text && strcmp(text, "true") == 0;
+	if (text)
+		*out = strcmp(text, "true") == 0;
 	return status;
 }
 
@@ -447,7 +450,10 @@ static enum kp_status read_parts(struct kp_ab_reading *reading, const yaml_node_
 				 const int *values)
 {
 	enum kp_status status = read_match(reading, node, values);
+	uint32_t other_inputs = 1;
 
+	if (status == KP_OK)
+		status = kp_ab_rules_read_module(reading, values[MODULE]);
 	if (status == KP_OK)
 		status = kp_ab_rules_read_parameters(reading, values[PARAMETERS]);
 	if (status == KP_OK)
@@ -457,6 +463,9 @@ static enum kp_status read_parts(struct kp_ab_reading *reading, const yaml_node_
 	if (status == KP_OK)
 		status = kp_ab_rules_read_flag(reading, values[REPEATABLE],
 					       &reading->rule.repeatable);
+	if (status == KP_OK)
+		status = kp_ab_rules_read_flag(reading, values[OTHER_INPUTS], &other_inputs);
+	reading->rule.as_given = !other_inputs;
 	reading->rule.first_tensor = (uint32_t)reading->rules->tensors_count;
 	if (status == KP_OK)
 		status = read_tensors(reading, values[INPUTS], KP_AB_INPUT);
@@ -583,12 +592,4 @@ enum kp_status kp_ab_rules_add(struct kp_ab_rules *rules, const char *yaml, size
 	}
 	free(reading);
 	return status;
-}
-
-enum kp_status kp_ab_rules_add_builtin(struct kp_ab_rules *rules)
-{
-	struct kp_rules_error error;
-
-	return kp_ab_rules_add(rules, (const char *)kp_ab_rules_yaml, kp_ab_rules_yaml_length, "",
-			       &error);
 }

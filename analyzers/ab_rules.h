@@ -29,6 +29,8 @@ size_t kp_ab_rules_count(const struct kp_ab_rules *rules);
 /* What rule `i` is called, what it replaces, by what, and what it says of itself («about»). */
 struct kp_ab_rule_words {
 	const char *name, *matches, *by, *about;
+	uint64_t module; /* that it asks for, by its hash; 0: none */
+	bool builtin;    /* by a kernel of kprof's own */
 };
 struct kp_ab_rule_words kp_ab_rules_words(const struct kp_ab_rules *rules, size_t i);
 /* Whether any of them is about several launches. */
@@ -43,7 +45,9 @@ bool kp_ab_rules_keep(struct kp_ab_rules *rules, const char *const *names, size_
 struct kp_ab_plan_settings {
 	enum kp_ab_mode mode;
 	uint32_t again, phase, seed;
+	bool trials; /* what is the user's is tried first */
 	const char *candidates, *results;
+	const char *unit; /* the range by which phases count; NULL: by launches */
 };
 /* The bytes of a plan; free them. Errors: KP_NO_MEMORY, KP_INVALID (too large). */
 enum kp_status kp_ab_rules_plan(const struct kp_ab_rules *rules,

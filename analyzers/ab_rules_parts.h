@@ -60,6 +60,8 @@ struct kp_ab_sequence_keys {
 };
 enum kp_status kp_ab_rules_end_sequence(struct kp_ab_reading *reading, const yaml_node_t *node,
 					const struct kp_ab_sequence_keys *said);
+/* ab_rules_module.c: «module:»; 0: it is not there. Errors: KP_INVALID. */
+enum kp_status kp_ab_rules_read_module(struct kp_ab_reading *reading, int number);
 
 /* ab_rules_replace.c: names, by enum kp_ab_builtin. */
 extern const char *const kp_ab_rules_builtins[KP_AB_BUILTIN_COUNT];

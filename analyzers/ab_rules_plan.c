@@ -4,6 +4,9 @@
 
 #include "analyzers/ab_rules_parts.h"
 
+extern const unsigned char kp_ab_rules_yaml[];
+extern const size_t kp_ab_rules_yaml_length;
+
 size_t kp_ab_rules_count(const struct kp_ab_rules *rules)
 {
 	return rules->rules_count;
@@ -21,6 +24,8 @@ struct kp_ab_rule_words kp_ab_rules_words(const struct kp_ab_rules *rules, size_
 		.by = rule->replace == KP_AB_REPLACE_BUILTIN ? kp_ab_rules_builtins[rule->builtin]
 							     : rules->texts + rule->symbol,
 		.about = rules->abouts[i],
+		.module = rule->module,
+		.builtin = rule->replace == KP_AB_REPLACE_BUILTIN,
 	};
 }
 
@@ -92,13 +97,15 @@ enum kp_status kp_ab_rules_plan(const struct kp_ab_rules *rules,
 {
 	size_t candidates = strlen(settings->candidates) + 1;
 	size_t results = strlen(settings->results) + 1;
+	size_t unit = settings->unit ? strlen(settings->unit) + 1 : 0;
 	struct kp_ab_header header = {.magic = KP_AB_PLAN_MAGIC,
 				      .version = KP_AB_PLAN_VERSION,
 				      .mode = settings->mode,
 				      .again = settings->again,
 				      .phase = settings->phase,
-				      .seed = settings->seed};
-	size_t bytes = lay_out(rules, candidates + results, &header);
+				      .seed = settings->seed,
+				      .trials = settings->trials};
+	size_t bytes = lay_out(rules, candidates + results + unit, &header);
 	char *plan = bytes <= KP_AB_PLAN_BYTES_MOST ? calloc(1, bytes) : NULL;
 
 	*out = plan;
@@ -114,9 +121,20 @@ enum kp_status kp_ab_rules_plan(const struct kp_ab_rules *rules,
 	header.candidates = (uint32_t)rules->texts_count;
 	header.results = header.candidates + (uint32_t)candidates;
 	memcpy(plan + header.texts.offset + header.candidates, settings->candidates, candidates);
+	header.unit = unit ? header.results + (uint32_t)results : KP_AB_NONE;
 	memcpy(plan + header.texts.offset + header.results, settings->results, results);
+	if (unit)
+		memcpy(plan + header.texts.offset + header.unit, settings->unit, unit);
 	header.bytes = bytes;
 	memcpy(plan, &header, sizeof(header));
 	((struct kp_ab_header *)(void *)plan)->checksum = kp_ab_plan_sum(plan, bytes);
 	return KP_OK;
+}
+
+enum kp_status kp_ab_rules_add_builtin(struct kp_ab_rules *rules)
+{
+	struct kp_rules_error error;
+
+	return kp_ab_rules_add(rules, (const char *)kp_ab_rules_yaml, kp_ab_rules_yaml_length, "",
+			       &error);
 }

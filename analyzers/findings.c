@@ -38,7 +38,7 @@ const char *kp_finding_title(enum kp_finding_id id)
 	return rows[id].title;
 }
 
-const char *kp_finding_remedy(enum kp_finding_id id)
+const char *kp_finding_usual_remedy(enum kp_finding_id id)
 {
 	return rows[id].remedy;
 }
@@ -154,8 +154,8 @@ static void look_at_devices(struct kp_search *search)
 static void look_at_everything(struct kp_search *search)
 {
 	static void (*const all[])(struct kp_search *) = {
-		kp_find_launch_bound,  kp_find_gpu_idle,      kp_find_sync_copies,
-		kp_find_memory_copies, kp_find_imbalance,     kp_find_math_attention,
+		kp_find_launch_bound,  kp_find_sync_copies,   kp_find_memory_copies,
+		kp_find_gpu_idle,      kp_find_imbalance,     kp_find_math_attention,
 		kp_find_tensor_cores,  kp_find_wide_type,     kp_find_skinny_gemm,
 		kp_find_unfused_chain, kp_find_copies,        kp_find_tiny_kernels,
 		kp_find_tail_wave,     kp_find_low_occupancy, kp_find_many_shapes,
@@ -179,11 +179,16 @@ enum kp_status kp_findings_find(const struct kp_report *report,
 	enum kp_status status;
 
 	*out = (struct kp_findings){0};
+	search.framework = kp_framework_of(report);
+	search.claimed_ns = calloc(report->kernel_count + 1, sizeof(*search.claimed_ns));
+	if (!search.claimed_ns)
+		return KP_NO_MEMORY;
 	if (report->counts.kernels_timed && report->span_ns && report->kernel_ns && report->busy_ns)
 		look_at_everything(&search);
 	status = search.status;
 	if (status == KP_OK)
 		status = kp_findings_resolve(&search, out);
+	free(search.claimed_ns);
 	free(search.items);
 	return status;
 }

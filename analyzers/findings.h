@@ -81,6 +81,7 @@ struct kp_finding {
 	size_t operator_index, variant_index, kernel_index, gpu_index;
 	const char *subject;  /* words for the same; never NULL, may be empty */
 	const char *sentence; /* what was found, one sentence without its full stop */
+	const char *remedy;   /* what helps, see findings_remedies.h */
 	double kernel_ns, alone_ns, kernel_pct; /* of its rows; 0: it has none */
 	struct kp_win win;
 	struct kp_evidence evidence[KP_EVIDENCE_MOST];
@@ -121,7 +122,7 @@ struct kp_findings {
 /* The facts of an id, from findings.def; never NULL. */
 const char *kp_finding_key(enum kp_finding_id id);
 const char *kp_finding_title(enum kp_finding_id id);
-const char *kp_finding_remedy(enum kp_finding_id id);
+const char *kp_finding_usual_remedy(enum kp_finding_id id);
 enum kp_rung kp_finding_rung(enum kp_finding_id id);
 const char *kp_finding_rung_reason(enum kp_finding_id id);
 const char *kp_rung_key(enum kp_rung rung);

@@ -29,7 +29,7 @@ static double nearness(const struct kp_row_traffic *traffic)
 }
 
 static void say_near_limit(struct kp_search *search, size_t index, const struct kp_rows *rows,
-			   double near_pct, bool measured)
+			   const struct kp_rows *left, double near_pct, bool measured)
 {
 	const struct kp_operator_row *row = &search->report->operators[index];
 	struct kp_finding *finding =
@@ -42,7 +42,7 @@ static void say_near_limit(struct kp_search *search, size_t index, const struct 
 		"Leave %s alone: %.1f %% of kernel time, but already at %.0f %% of what the GPU "
 		"can do",
 		is_unknown(row) ? "unknown kernels" : row->name, finding->kernel_pct, near_pct);
-	kp_search_win(search, finding, rows, 1 - near_pct / 100, 0,
+	kp_search_win(search, finding, left, 1 - near_pct / 100, 0,
 		      "up to the ceiling at most; likely: nothing");
 	kp_finding_evidence(finding, "of_nearer_ceiling_pct", near_pct,
 			    measured ? "measured" : "estimated");
@@ -54,7 +54,7 @@ void kp_find_near_limit(struct kp_search *search)
 
 	for (size_t i = 0; report->traffic.any && i < report->operator_count; i++) {
 		const struct kp_operator_row *row = &report->operators[i];
-		struct kp_rows rows = {0};
+		struct kp_rows rows = {0}, left = {0};
 		double near_ns = 0;
 		bool measured = true;
 
@@ -65,12 +65,14 @@ void kp_find_near_limit(struct kp_search *search)
 			if (!(nearness(&kernel->traffic) >= KP_NEAR_LIMIT_PCT))
 				continue;
 			kp_rows_add_kernel(&rows, search, kernel);
+			kp_rows_add_left(&left, search, row->first_kernel + k);
 			near_ns += nearness(&kernel->traffic) / 100 *
 				   (double)kernel->durations.total_ns;
 			measured &= kernel->traffic.source == KP_TRAFFIC_MEASURED;
 		}
 		if (kp_rows_pct(search, &rows) >= KP_FINDING_LEAST_PCT)
-			say_near_limit(search, i, &rows, 100 * near_ns / rows.total_ns, measured);
+			say_near_limit(search, i, &rows, &left, 100 * near_ns / rows.total_ns,
+				       measured);
 	}
 }
 
@@ -117,6 +119,7 @@ static void find_operator(struct kp_search *search, size_t index)
 	const struct kp_operator_row *row = &search->report->operators[index];
 	const struct kp_kernel_row *kernel = &search->report->kernels[row->first_kernel];
 	struct kp_rows rows = kp_rows_of_operator(search, row);
+	struct kp_rows left = kp_rows_left_of_operator(search, row);
 	struct kp_finding *finding = kp_search_add(search, KP_FINDING_CANDIDATE, KP_CONFIDENCE_LOW);
 	const char *name = kp_search_name(search, kernel);
 	bool led = row->kernel_count > 1, named = strcmp(name, row->name) != 0;
@@ -130,7 +133,8 @@ static void find_operator(struct kp_search *search, size_t index)
 		      : led  ? ", led by "
 			     : ", ",
 		      named ? name : "", bound);
-	win_candidate(search, finding, &rows, &row->traffic);
+	win_candidate(search, finding, &left, &row->traffic);
+	kp_finding_elsewhere(finding, &rows, &left);
 	kp_search_shapes(finding, row->stability);
 }
 
@@ -138,16 +142,18 @@ static void find_kernel(struct kp_search *search, size_t index)
 {
 	const struct kp_kernel_row *kernel = &search->report->kernels[index];
 	struct kp_finding *finding = kp_search_add(search, KP_FINDING_CANDIDATE, KP_CONFIDENCE_LOW);
-	struct kp_rows rows = {0};
+	struct kp_rows rows = {0}, left = {0};
 	char bound[128];
 
 	kp_rows_add_kernel(&rows, search, kernel);
+	kp_rows_add_left(&left, search, index);
 	bound_words(search, rows.alone_ns, bound, sizeof(bound));
 	kp_search_about_kernel(search, finding, index);
 	kp_search_say(search, finding,
 		      "Start with the kernel that takes %.1f %% of kernel time, %s: %s",
 		      kernel->shares.kernel_pct, kp_search_name(search, kernel), bound);
-	win_candidate(search, finding, &rows, &kernel->traffic);
+	win_candidate(search, finding, &left, &kernel->traffic);
+	kp_finding_elsewhere(finding, &rows, &left);
 	kp_search_shapes(finding, kernel->stability);
 }
 

@@ -217,6 +217,15 @@ static enum kp_gap_cause largest_gap(const struct kp_search *search)
 	return largest;
 }
 
+/* What the findings about copies promise of a wait. */
+static double copies_ns(const struct kp_search *search)
+{
+	const struct kp_finding *waited = kp_search_found(search, KP_FINDING_SYNC_COPIES);
+	const struct kp_finding *copied = kp_search_found(search, KP_FINDING_MEMORY_COPIES);
+
+	return (waited ? waited->win.span_bound_ns : 0) + (copied ? copied->win.span_bound_ns : 0);
+}
+
 void kp_find_gpu_idle(struct kp_search *search)
 {
 	enum kp_gap_cause cause = largest_gap(search);
@@ -233,8 +242,10 @@ void kp_find_gpu_idle(struct kp_search *search)
 		search->report->timeline ? " (of the waiting, most: " : "",
 		search->report->timeline ? gap_words[cause] : "",
 		search->report->timeline ? ")" : "");
-	kp_search_win_wait(search, finding, all_ns, NAN,
-			   "all idle time; what of it can be avoided is not known");
+	kp_search_win_wait(
+		search, finding, fmax(all_ns - copies_ns(search), 0), NAN,
+		"all idle time that no other finding promises; what of it can be avoided "
+		"is not known");
 	kp_finding_evidence(finding, "busy_pct", search->busy_pct, "measured");
 	kp_finding_evidence(finding, "idle_of_span_pct", span_pct(search, all_ns), "measured");
 	if (search->report->timeline)

@@ -85,7 +85,7 @@ void kp_find_tail_wave(struct kp_search *search)
 		    tail_lost_pct(&occupancy) < TAIL_LOST_PCT ||
 		    near_limit(search, kernel) >= KP_NEAR_LIMIT_PCT)
 			continue;
-		kp_rows_add_kernel(&rows, search, kernel);
+		kp_rows_add_left(&rows, search, index);
 		finding = kp_search_add(search, KP_FINDING_TAIL_WAVE, KP_CONFIDENCE_MEDIUM);
 		kp_search_about_kernel(search, finding, index);
 		kp_search_say(search, finding,
@@ -100,11 +100,20 @@ void kp_find_tail_wave(struct kp_search *search)
 			"once");
 		show_launch(finding, kernel, &occupancy);
 		kp_finding_evidence(finding, "waves", occupancy.waves, "modelled");
+		kp_search_claim(search, KP_FINDING_TAIL_WAVE, index,
+				tail_lost_pct(&occupancy) / 100);
 		found++;
 	}
 }
 
 /* ---- too little in use ---- */
+
+/* A library's attention holds what it needs in registers and shared memory, a block or two on an
+ * SM, and has as many blocks as there are heads and tiles: its launch is not the user's to tune. */
+static bool is_designed_so(const struct kp_search *search, const struct kp_kernel_row *kernel)
+{
+	return kernel->library && kp_search_is(search, kernel, "attention");
+}
 
 static bool is_low(const struct kp_search *search, const struct kp_kernel_row *kernel,
 		   const struct kp_occupancy *occupancy)
@@ -114,7 +123,7 @@ static bool is_low(const struct kp_search *search, const struct kp_kernel_row *k
 		kp_search_is(search, kernel, "gemm") || kp_search_is(search, kernel, "attention") ||
 		kp_search_is(search, kernel, "convolution") || kp_search_is(search, kernel, "moe");
 
-	if (near_limit(search, kernel) >= KP_NEAR_LIMIT_PCT)
+	if (near_limit(search, kernel) >= KP_NEAR_LIMIT_PCT || is_designed_so(search, kernel))
 		return false;
 	return occupancy->sms_pct < SMS_LOW_PCT ||
 	       (!dense && occupancy->resident_pct < RESIDENT_LOW_PCT);
@@ -151,7 +160,7 @@ void kp_find_low_occupancy(struct kp_search *search)
 		bool few = occupancy.sms_pct < SMS_LOW_PCT;
 		double used = fmax((few ? occupancy.sms_pct : occupancy.resident_pct) / 100,
 				   near_limit(search, kernel) / 100);
-		kp_rows_add_kernel(&rows, search, kernel);
+		kp_rows_add_left(&rows, search, index);
 		finding = kp_search_add(search, KP_FINDING_LOW_OCCUPANCY, KP_CONFIDENCE_MEDIUM);
 		kp_search_about_kernel(search, finding, index);
 		kp_search_say(search, finding, "%s keeps only %.0f %% of the %s busy",

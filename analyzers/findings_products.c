@@ -93,6 +93,12 @@ static double fp32_over(const struct kp_search *search, enum kp_ceiling_kind kin
 
 /* ---- attention ---- */
 
+static bool is_math(const struct kp_search *search, const struct kp_kernel_row *kernel)
+{
+	return kp_search_is(search, kernel, "attention") && kernel->variant &&
+	       strcmp(kernel->variant, "math") == 0;
+}
+
 static struct kp_rows math_rows(const struct kp_search *search, double *products_ns,
 				double *simt_ns)
 {
@@ -103,8 +109,7 @@ static struct kp_rows math_rows(const struct kp_search *search, double *products
 		const struct kp_kernel_row *kernel = &report->kernels[i];
 		bool product = kernel->library && strcmp(kernel->library, "cuBLAS") == 0;
 
-		if (!kp_search_is(search, kernel, "attention") || !kernel->variant ||
-		    strcmp(kernel->variant, "math") != 0)
+		if (!is_math(search, kernel))
 			continue;
 		kp_rows_add_kernel(&rows, search, kernel);
 		if (product || says_simt(kernel))
@@ -142,6 +147,9 @@ void kp_find_math_attention(struct kp_search *search)
 			    "name");
 	kp_finding_evidence(finding, "products_without_tensor_cores_of_it_pct",
 			    100 * simt_ns / rows.total_ns, "name");
+	for (size_t i = 0; i < search->report->kernel_count; i++)
+		if (is_math(search, &search->report->kernels[i]))
+			kp_search_claim(search, KP_FINDING_MATH_ATTENTION, i, 1);
 }
 
 /* ---- types ---- */
@@ -176,6 +184,7 @@ void kp_find_tensor_cores(struct kp_search *search)
 {
 	const struct kp_report *report = search->report;
 	double ratio = fp32_over(search, KP_CEILING_TENSOR_BF16), likely_ns = 0;
+	double bound_part = isnan(ratio) ? 1 : 1 - ratio;
 	size_t largest = KP_FINDING_NOWHERE, kernels = 0;
 	struct kp_rows rows = {0};
 	bool measured = false;
@@ -203,13 +212,16 @@ void kp_find_tensor_cores(struct kp_search *search)
 		finding->kernel_pct, measured ? "measured" : "by their names",
 		kp_search_name(search, top));
 	kp_search_win(
-		search, finding, &rows, isnan(ratio) ? 1 : 1 - ratio, likely_ns / rows.total_ns,
+		search, finding, &rows, bound_part, likely_ns / rows.total_ns,
 		"at most the ratio of fp32 to bf16 tensor peaks; likely: half of that peak, and "
 		"half of the bytes where they are known");
 	kp_finding_evidence(finding, "kernels", (double)kernels, "measured");
 	kp_finding_evidence(finding, "tensor_active_pct",
 			    report->traffic.any ? top->traffic.tensor_pct : NAN, "estimated");
 	kp_finding_evidence(finding, "fp32_of_bf16_peak_pct", 100 * ratio, "datasheet");
+	for (size_t i = 0; i < report->kernel_count; i++)
+		if (without_tensor(search, &report->kernels[i], &measured))
+			kp_search_claim(search, KP_FINDING_TENSOR_CORES_UNUSED, i, bound_part);
 }
 
 /* 32-bit products that do use tensor cores, or of which nothing says that they do not. */
@@ -251,13 +263,16 @@ void kp_find_wide_type(struct kp_search *search)
 		search, finding, &rows, 0.5, 0.4,
 		"half of it, for half the bytes and twice the rate; likely: four fifths of that");
 	kp_finding_evidence(finding, "tf32_of_it_pct", 100 * tf32_ns / rows.total_ns, "name");
+	for (size_t i = 0; i < report->kernel_count; i++)
+		if (is_wide(search, &report->kernels[i]))
+			kp_search_claim(search, KP_FINDING_WIDE_TYPE, i, 0.5);
 }
 
 /* ---- skinny products ---- */
 
 /* Of the skinny products: those whose bandwidth is known, and how near the limit that is. */
 struct skinny {
-	struct kp_rows rows;
+	struct kp_rows rows, left;           /* left: of them, what no other finding promises */
 	double known_ns, peak_ns, likely_ns; /* peak_ns: at the limit they would take so long */
 	bool measured;
 };
@@ -275,6 +290,7 @@ static struct skinny skinny_rows(const struct kp_search *search)
 		if (!is_skinny(search, kernel))
 			continue;
 		kp_rows_add_kernel(&skinny.rows, search, kernel);
+		kp_rows_add_left(&skinny.left, search, i);
 		if (!isfinite(peak_pct))
 			continue;
 		skinny.known_ns += ns;
@@ -315,7 +331,7 @@ void kp_find_skinny_gemm(struct kp_search *search)
 			"time; how far they are from the memory's bandwidth was not measured "
 			"(--counters on)",
 			finding->kernel_pct);
-	kp_search_win(search, finding, &skinny.rows, known ? 1 - peak_pct / 100 : 1,
+	kp_search_win(search, finding, &skinny.left, known ? 1 - peak_pct / 100 : 1,
 		      known ? skinny.likely_ns / skinny.known_ns : NAN,
 		      known ? "down to the memory's peak; likely: to 80 % of it"
 			    : "at most all of it; likely: not known without counters");
@@ -323,4 +339,9 @@ void kp_find_skinny_gemm(struct kp_search *search)
 			    skinny.measured ? "measured" : "estimated");
 	kp_finding_evidence(finding, "launches", (double)skinny.rows.calls, "measured");
 	kp_finding_evidence(finding, "tile_rows_at_most", SKINNY_ROWS, "name");
+	kp_finding_elsewhere(finding, &skinny.rows, &skinny.left);
+	for (size_t i = 0; i < search->report->kernel_count; i++)
+		if (is_skinny(search, &search->report->kernels[i]))
+			kp_search_claim(search, KP_FINDING_SKINNY_GEMM, i,
+					known ? 1 - peak_pct / 100 : 1);
 }

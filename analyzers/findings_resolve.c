@@ -17,6 +17,7 @@ enum scope {
 	ANYWHERE,
 	SAME_ROWS,  /* the other concerns most of the same operator */
 	MOST_OF_IT, /* the other wins, or has, at least half as much */
+	CHAINED,    /* known chains have at least half of the tiny kernels' time */
 	WHEN_IDLE,  /* the GPU mostly waits */
 	MISSING,    /* too many launches are missing */
 	STEPPED     /* the clock went back */
@@ -60,7 +61,7 @@ static const struct rule rules[] = {
 	RULE(TAIL_WAVE, TENSOR_CORES_UNUSED, SAME_ROWS, FIRST),
 	RULE(TAIL_WAVE, SKINNY_GEMM, SAME_ROWS, "few rows are why"),
 	RULE(UNFUSED_CHAIN, NEAR_LIMIT, SAME_ROWS, "its kernels are near the limit one by one"),
-	RULE(TINY_KERNELS, UNFUSED_CHAIN, MOST_OF_IT, "the chains are most of them"),
+	RULE(TINY_KERNELS, UNFUSED_CHAIN, CHAINED, "the chains are most of them"),
 	RULE(CANDIDATE, LAUNCH_BOUND, WHEN_IDLE, WAITS),
 	RULE(CANDIDATE, GPU_IDLE, WHEN_IDLE, WAITS),
 	RULE(CANDIDATE, SYNC_COPIES, WHEN_IDLE, WAITS),
@@ -125,6 +126,8 @@ static bool applies(const struct kp_search *search, const struct rule *rule,
 		return same_rows(search, held, by);
 	case MOST_OF_IT:
 		return most_of_it(held, by);
+	case CHAINED:
+		return search->chained_part >= 0.5;
 	case WHEN_IDLE:
 		return search->mostly_idle;
 	case MISSING:

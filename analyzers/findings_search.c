@@ -45,6 +45,67 @@ double kp_rows_pct(const struct kp_search *search, const struct kp_rows *rows)
 	return 100 * rows->total_ns / (double)search->report->kernel_ns;
 }
 
+static bool is_silenced(const struct kp_search *search, enum kp_finding_id id)
+{
+	return search->options->silenced >> id & 1;
+}
+
+double kp_search_left(const struct kp_search *search, size_t kernel_index)
+{
+	double total_ns = (double)search->report->kernels[kernel_index].durations.total_ns;
+
+	return total_ns > 0 ? fmax(1 - search->claimed_ns[kernel_index] / total_ns, 0) : 1;
+}
+
+void kp_rows_add_left(struct kp_rows *rows, const struct kp_search *search, size_t kernel_index)
+{
+	double left = kp_search_left(search, kernel_index);
+	struct kp_rows own = {0};
+
+	kp_rows_add_kernel(&own, search, &search->report->kernels[kernel_index]);
+	rows->total_ns += left * own.total_ns;
+	rows->alone_ns += left * own.alone_ns;
+	rows->calls += own.calls;
+}
+
+struct kp_rows kp_rows_left_of_operator(const struct kp_search *search,
+					const struct kp_operator_row *row)
+{
+	struct kp_rows rows = kp_rows_of_operator(search, row), left = {0};
+	double part = 1;
+
+	for (size_t i = 0; i < row->kernel_count; i++)
+		kp_rows_add_left(&left, search, row->first_kernel + i);
+	if (rows.total_ns > 0)
+		part = fmin(left.total_ns / rows.total_ns, 1);
+	return (struct kp_rows){part * rows.total_ns, part * rows.alone_ns, rows.calls};
+}
+
+void kp_finding_elsewhere(struct kp_finding *finding, const struct kp_rows *rows,
+			  const struct kp_rows *left)
+{
+	double pct = 100 * (1 - left->total_ns / rows->total_ns);
+
+	if (pct > 0.01)
+		kp_finding_evidence(finding, "in_other_findings_of_it_pct", pct, "modelled");
+}
+
+void kp_search_claim_ns(struct kp_search *search, enum kp_finding_id id, size_t kernel_index,
+			double ns)
+{
+	if (!is_silenced(search, id) && isfinite(ns))
+		search->claimed_ns[kernel_index] += fmax(ns, 0);
+}
+
+void kp_search_claim(struct kp_search *search, enum kp_finding_id id, size_t kernel_index,
+		     double part)
+{
+	double total_ns = (double)search->report->kernels[kernel_index].durations.total_ns;
+
+	kp_search_claim_ns(search, id, kernel_index,
+			   part * kp_search_left(search, kernel_index) * total_ns);
+}
+
 struct kp_finding *kp_search_add(struct kp_search *search, enum kp_finding_id id,
 				 enum kp_confidence confidence)
 {
@@ -64,17 +125,18 @@ struct kp_finding *kp_search_add(struct kp_search *search, enum kp_finding_id id
 		.gpu_index = KP_FINDING_NOWHERE,
 		.subject = "",
 		.sentence = "",
+		.remedy = kp_finding_remedy(id, search->framework),
 		.win = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, ""},
 	};
 	return finding;
 }
 
-bool kp_search_has(const struct kp_search *search, enum kp_finding_id id)
+const struct kp_finding *kp_search_found(const struct kp_search *search, enum kp_finding_id id)
 {
-	for (size_t i = 0; i < search->count; i++)
+	for (size_t i = 0; i < search->count && !is_silenced(search, id); i++)
 		if (search->items[i].id == id)
-			return true;
-	return false;
+			return &search->items[i];
+	return NULL;
 }
 
 static void about_rows(struct kp_search *search, struct kp_finding *finding,

@@ -5,7 +5,7 @@
 #ifndef KP_ANALYZERS_FINDINGS_SEARCH_H
 #define KP_ANALYZERS_FINDINGS_SEARCH_H
 
-#include "analyzers/findings.h"
+#include "analyzers/findings_remedies.h"
 #include "analyzers/report.h"
 
 /* Rows with less of kernel time, and waits with less of the span, are not worth a finding. */
@@ -24,6 +24,7 @@ struct kp_search {
 	size_t count, capacity;
 	struct kp_finding spare; /* without memory */
 	enum kp_status status;   /* sticky */
+	enum kp_framework framework;
 	/* The time in which a kernel runs: of iterations, where these have most of it. */
 	double busy_pct;
 	bool steady; /* it is that of iterations */
@@ -31,6 +32,8 @@ struct kp_search {
 	double gap_ns[KP_GAP_CAUSE_COUNT]; /* over all GPUs; 0 without a timeline */
 	double paced; /* part of the time in which a faster kernel makes the next one begin earlier
 		       */
+	double *claimed_ns;  /* of each kernel, what findings so far promise at most; on the heap */
+	double chained_part; /* of the time of tiny kernels, what is part of chains */
 	const struct kp_device_info *device; /* NULL: not known, or GPUs differ */
 	struct kp_ceilings ceilings;         /* of it */
 };
@@ -46,11 +49,29 @@ struct kp_rows kp_rows_of_operator(const struct kp_search *search,
 				   const struct kp_operator_row *operator_row);
 double kp_rows_pct(const struct kp_search *search, const struct kp_rows *rows);
 
+/*
+ * No time is promised twice. A finding promises of a kernel only what those before it (in the order
+ * in which they are looked for) have left: kp_rows_add_left adds that instead of all, and
+ * kp_search_claim takes away what the finding itself promises at most. Ids that the user has
+ * silenced claim nothing.
+ */
+double kp_search_left(const struct kp_search *search, size_t kernel_index); /* 0 … 1 of its time */
+void kp_rows_add_left(struct kp_rows *rows, const struct kp_search *search, size_t kernel_index);
+struct kp_rows kp_rows_left_of_operator(const struct kp_search *search,
+					const struct kp_operator_row *row);
+void kp_search_claim(struct kp_search *search, enum kp_finding_id id, size_t kernel_index,
+		     double part); /* 0 … 1 of what is left */
+/* Evidence of what of the rows others promise, if they do. */
+void kp_finding_elsewhere(struct kp_finding *finding, const struct kp_rows *rows,
+			  const struct kp_rows *left);
+void kp_search_claim_ns(struct kp_search *search, enum kp_finding_id id, size_t kernel_index,
+			double ns);
+
 /* A finding to fill: about nothing yet, its win not known. Never NULL. */
 struct kp_finding *kp_search_add(struct kp_search *search, enum kp_finding_id id,
 				 enum kp_confidence confidence);
-/* Whether one of an id was added. */
-bool kp_search_has(const struct kp_search *search, enum kp_finding_id id);
+/* One of an id that was added, and that the user has not silenced; NULL: there is none. */
+const struct kp_finding *kp_search_found(const struct kp_search *search, enum kp_finding_id id);
 /* What it is about. */
 void kp_search_about_operator(struct kp_search *search, struct kp_finding *finding,
 			      size_t operator_index, const struct kp_rows *rows);

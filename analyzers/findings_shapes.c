@@ -18,9 +18,11 @@ void kp_find_many_shapes(struct kp_search *search)
 		kp_search_about_operator(search, finding, i, &rows);
 		kp_search_say(search, finding,
 			      "%s comes in %llu shapes, of which it would take %llu to hold %.0f "
-			      "%% of its time: no few versions would serve",
+			      "%% of %s time: no few versions would serve",
 			      row->name, (unsigned long long)stability->count,
-			      (unsigned long long)stability->versions, KP_SHAPES_HELD_PCT);
+			      (unsigned long long)stability->versions_each, KP_SHAPES_HELD_PCT,
+			      stability->versions_each < stability->versions ? "one kernel's"
+									     : "its");
 		finding->win.formula = "none by itself: it says what cannot be specialised";
 		kp_search_shapes(finding, stability);
 	}

@@ -31,6 +31,26 @@ struct joining {
 	struct kp_arena *arena; /* of total_ns */
 };
 
+/* ---- one chain ---- */
+
+struct kp_fusion_ends kp_fusion_ends(const struct kp_fusion_link *links, uint32_t count)
+{
+	struct kp_fusion_ends ends = {1, 1};
+
+	while (ends.first < count && links[ends.first].row == links[0].row)
+		ends.first++;
+	while (ends.last < count && links[count - 1 - ends.last].row == links[count - 1].row)
+		ends.last++;
+	return ends;
+}
+
+double kp_fusion_part(unsigned inputs, uint32_t i, uint32_t count, struct kp_fusion_ends ends)
+{
+	double tensors = (inputs ? inputs : 1) + 1.0;
+
+	return (tensors - (i >= ends.first) - (i + ends.last < count)) / tensors;
+}
+
 /* ---- joining ---- */
 
 static enum kp_status find_group(struct joining *joining, const struct kp_fusion_chain *chain,

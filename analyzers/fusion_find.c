@@ -61,6 +61,8 @@ struct kp_fusion_finder {
 	size_t chain_count, chain_capacity;
 	struct kp_arena *arena;
 	uint64_t left_out;
+	kp_fusion_written_out *written_out; /* NULL: chains are counted */
+	void *context;
 };
 
 /* ---- words ---- */
@@ -121,8 +123,17 @@ static enum kp_status make_words(struct kp_fusion_finder *finder)
 	finder->elements = calloc(finder->texts.count * operators->fusion_count + 1,
 				  sizeof(*finder->elements));
 	for (size_t i = 0; finder->elements && i < operators->fusion_count; i++)
-		know_rule(finder, i);
+		if (!finder->written_out || operators->fusions[i].written_out)
+			know_rule(finder, i);
 	return finder->elements ? KP_OK : KP_NO_MEMORY;
+}
+
+uint16_t kp_fusion_finder_number(const struct kp_fusion_finder *finder, const char *text)
+{
+	uint32_t number = KP_OPERATOR_UNKNOWN;
+
+	kp_intern_find(&finder->texts, text, strlen(text) + 1, &number);
+	return (uint16_t)number;
 }
 
 uint16_t kp_fusion_finder_word(const struct kp_fusion_finder *finder, const struct kp_label *label)
@@ -131,10 +142,8 @@ uint16_t kp_fusion_finder_word(const struct kp_fusion_finder *finder, const stru
 		kp_operators_variant(finder->operators, label->variant).operator_index;
 	const char *text =
 		label->step ? label->step : kp_operators_name(finder->operators, operator_index);
-	uint32_t number = KP_OPERATOR_UNKNOWN;
 
-	kp_intern_find(&finder->texts, text, strlen(text) + 1, &number);
-	return (uint16_t)number;
+	return kp_fusion_finder_number(finder, text);
 }
 
 const char *kp_fusion_finder_text(const struct kp_fusion_finder *finder, uint16_t word)
@@ -154,6 +163,13 @@ unsigned kp_fusion_finder_inputs(const struct kp_fusion_finder *finder, uint16_t
 enum kp_status kp_fusion_finder_create(const struct kp_operators *operators,
 				       struct kp_fusion_finder **out)
 {
+	return kp_fusion_finder_create_written(operators, NULL, NULL, out);
+}
+
+enum kp_status kp_fusion_finder_create_written(const struct kp_operators *operators,
+					       kp_fusion_written_out *written_out, void *context,
+					       struct kp_fusion_finder **out)
+{
 	struct kp_fusion_finder *finder = calloc(1, sizeof(*finder));
 	enum kp_status status = KP_NO_MEMORY;
 
@@ -161,6 +177,8 @@ enum kp_status kp_fusion_finder_create(const struct kp_operators *operators,
 	if (!finder)
 		return KP_NO_MEMORY;
 	finder->operators = operators;
+	finder->written_out = written_out;
+	finder->context = context;
 	finder->arena = kp_arena_create();
 	if (finder->arena)
 		status = make_words(finder);
@@ -187,24 +205,6 @@ void kp_fusion_finder_destroy(struct kp_fusion_finder *finder)
 }
 
 /* ---- one chain ---- */
-
-struct kp_fusion_ends kp_fusion_ends(const struct kp_fusion_link *links, uint32_t count)
-{
-	struct kp_fusion_ends ends = {1, 1};
-
-	while (ends.first < count && links[ends.first].row == links[0].row)
-		ends.first++;
-	while (ends.last < count && links[count - 1 - ends.last].row == links[count - 1].row)
-		ends.last++;
-	return ends;
-}
-
-double kp_fusion_part(unsigned inputs, uint32_t i, uint32_t count, struct kp_fusion_ends ends)
-{
-	double tensors = (inputs ? inputs : 1) + 1.0;
-
-	return (tensors - (i >= ends.first) - (i + ends.last < count)) / tensors;
-}
 
 /* The chain of these kernels; NULL in *out: there is no room for one more. */
 static enum kp_status find_chain(struct kp_fusion_finder *finder, const struct window *window,
@@ -316,9 +316,24 @@ static void add_gaps(struct kp_fusion_chain *chain, const struct window *window,
 	}
 }
 
+static void tell_run(const struct kp_fusion_finder *finder, const struct window *window,
+		     const struct found *found)
+{
+	const struct kp_fusion_rule *rule = &finder->operators->fusions[found->rule];
+	size_t place = 0;
+
+	for (uint64_t left = found->members; left; left &= left - 1)
+		finder->written_out(finder->context, rule,
+				    &window->entries[__builtin_ctzll(left)].launch, place++);
+}
+
 static enum kp_status count_run(struct kp_fusion_finder *finder, const struct window *window,
 				const struct found *found)
 {
+	if (finder->written_out) {
+		tell_run(finder, window, found);
+		return KP_OK;
+	}
 	struct kp_fusion_chain *chain;
 	enum kp_status status = find_chain(finder, window, found, &chain);
 	bool absorbed = found->rule != KP_FUSION_NO_RULE &&
@@ -450,7 +465,8 @@ static enum kp_status settle(struct kp_fusion_finder *finder, struct window *win
 
 		apply_rule(finder, window, number, places[number], &findings);
 	}
-	apply_none(finder, window, &findings);
+	if (!finder->written_out)
+		apply_none(finder, window, &findings);
 	if (limit < WINDOW && findings.open < limit && findings.open >= LEAST)
 		limit = findings.open;
 	for (size_t i = 0; status == KP_OK && i < findings.count; i++) {
@@ -499,10 +515,12 @@ static enum kp_status window_of(struct kp_fusion_finder *finder, uint32_t lane, 
 }
 
 /* Whether a launch can be part of a chain with the one before it. */
-static bool follows(const struct kp_fusion_launch *last, const struct kp_fusion_launch *launch,
-		    uint64_t gap_ns)
+static bool follows(const struct kp_fusion_finder *finder, const struct kp_fusion_launch *last,
+		    const struct kp_fusion_launch *launch, uint64_t gap_ns)
 {
-	if (gap_ns > KP_FUSION_GAP_MAX_NS || launch->graph != last->graph)
+	uint64_t most_ns = finder->written_out ? UINT64_MAX : KP_FUSION_GAP_MAX_NS;
+
+	if (gap_ns > most_ns || launch->graph != last->graph)
 		return false;
 	if (!launch->graph)
 		return launch->start_ns >= last->start_ns;
@@ -522,7 +540,7 @@ enum kp_status kp_fusion_finder_launch(struct kp_fusion_finder *finder, uint32_t
 
 		if (launch->start_ns > last->end_ns)
 			gap_ns = launch->start_ns - last->end_ns;
-		if (!follows(last, launch, gap_ns))
+		if (!follows(finder, last, launch, gap_ns))
 			status = settle(finder, window, WINDOW);
 		else if (window->count == WINDOW)
 			status = settle(finder, window, HALF);

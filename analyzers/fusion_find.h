@@ -49,7 +49,18 @@ struct kp_fusion_chain {
 
 struct kp_fusion_finder;
 
-/* `operators` is borrowed. Errors: KP_NO_MEMORY. */
+/*
+ * `operators` is borrowed. Errors: KP_NO_MEMORY.
+ *
+ * With `written_out` only rules are asked that say which operator a chain is, gaps end no chain,
+ * and instead of counting chains the finder calls it, launch by launch, with the launch's place in
+ * the chain.
+ */
+typedef void kp_fusion_written_out(void *context, const struct kp_fusion_rule *rule,
+				   const struct kp_fusion_launch *launch, size_t place);
+enum kp_status kp_fusion_finder_create_written(const struct kp_operators *operators,
+					       kp_fusion_written_out *written_out, void *context,
+					       struct kp_fusion_finder **out);
 enum kp_status kp_fusion_finder_create(const struct kp_operators *operators,
 				       struct kp_fusion_finder **out);
 /* NULL is allowed. */
@@ -57,6 +68,8 @@ void kp_fusion_finder_destroy(struct kp_fusion_finder *finder);
 
 /* The word for a label: its step or its operator. */
 uint16_t kp_fusion_finder_word(const struct kp_fusion_finder *finder, const struct kp_label *label);
+/* The number of a word's text; that of `unknown` if there is none. */
+uint16_t kp_fusion_finder_number(const struct kp_fusion_finder *finder, const char *text);
 const char *kp_fusion_finder_text(const struct kp_fusion_finder *finder, uint16_t word);
 /* How many tensors it reads element by element; 0: it works otherwise. */
 unsigned kp_fusion_finder_inputs(const struct kp_fusion_finder *finder, uint16_t word);

@@ -150,13 +150,69 @@ static enum kp_status read_flag(struct kp_rules_yaml *yaml, int number, bool *ou
 	return KP_OK;
 }
 
+/* «operator/variant», the variant of a member. */
+static enum kp_status read_variant(struct kp_rules_yaml *yaml, int number,
+				   struct kp_operators *operators, size_t *out)
+{
+	const yaml_node_t *node = yaml_document_get_node(&yaml->document, number);
+	const char *text = NULL, *slash;
+	enum kp_status status = kp_rules_yaml_text(yaml, number, &text);
+	char *name;
+
+	if (status != KP_OK)
+		return status;
+	slash = strchr(text, '/');
+	if (!slash)
+		return kp_rules_yaml_fail(yaml, node, "«operator» is «operator/variant»");
+	name = kp_arena_copy(yaml->arena, text, (size_t)(slash - text));
+	if (!name)
+		return KP_NO_MEMORY;
+	status = kp_variant_need(operators, name, slash + 1, out);
+	return status == KP_INVALID ? kp_rules_yaml_fail(yaml, node, "no operator «%s»", name)
+				    : status;
+}
+
+/* What a chain is that is written out: one operator, or one for each of its members, of which then
+ * each must be there once. */
+static enum kp_status read_operators(struct kp_rules_yaml *yaml, int number,
+				     struct kp_operators *operators, struct kp_fusion_rule *rule)
+{
+	const yaml_node_t *node = yaml_document_get_node(&yaml->document, number);
+	size_t members = rule->element_count - (size_t)__builtin_popcount(rule->stays);
+	bool several = node->type == YAML_SEQUENCE_NODE;
+	size_t count = several ? kp_rules_yaml_count(node) : 1;
+	enum kp_status status = KP_OK;
+
+	if (rule->confidence != KP_FUSION_HIGH || rule->absorbed)
+		return kp_rules_yaml_fail(yaml, node,
+					  "an operator needs high confidence, and not «absorbed»");
+	if (several && (count != members || ((rule->optional | rule->repeated) & ~rule->stays)))
+		return kp_rules_yaml_fail(yaml, node,
+					  "one «operator» for each of the chain, which must all be "
+					  "there once");
+	for (size_t i = 0; status == KP_OK && i < count; i++)
+		status = read_variant(yaml, several ? node->data.sequence.items.start[i] : number,
+				      operators, &rule->variants[i]);
+	for (size_t i = count; status == KP_OK && i < KP_FUSION_ELEMENTS_MAX; i++)
+		rule->variants[i] = rule->variants[count - 1];
+	rule->written_out = true;
+	return status;
+}
+
+size_t kp_fusion_rule_variant(const struct kp_fusion_rule *rule, size_t member)
+{
+	return rule
+		->variants[member < KP_FUSION_ELEMENTS_MAX ? member : KP_FUSION_ELEMENTS_MAX - 1];
+}
+
 static enum kp_status read_rule(struct kp_rules_yaml *yaml, int number,
-				const struct kp_operators *operators, struct kp_fusion_rule *rule)
+				struct kp_operators *operators, struct kp_fusion_rule *rule)
 {
 	static const struct kp_rules_key keys[] = {
-		{"name", true},     {"about", true},     {"chain", true},      {"confidence", true},
-		{"builtin", false}, {"absorbed", false}, {"same_grid", false}, {0}};
-	int values[7];
+		{"name", true},       {"about", true},     {"chain", true},
+		{"confidence", true}, {"builtin", false},  {"absorbed", false},
+		{"same_grid", false}, {"operator", false}, {0}};
+	int values[8];
 	enum kp_status status =
 		kp_rules_yaml_values(yaml, number, "a rule about fusion", keys, values);
 
@@ -174,6 +230,8 @@ static enum kp_status read_rule(struct kp_rules_yaml *yaml, int number,
 		status = read_flag(yaml, values[5], &rule->absorbed);
 	if (status == KP_OK && values[6])
 		status = read_flag(yaml, values[6], &rule->same_grid);
+	if (status == KP_OK && values[7])
+		status = read_operators(yaml, values[7], operators, rule);
 	return status;
 }
 

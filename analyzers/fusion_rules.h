@@ -25,12 +25,19 @@ struct kp_fusion_rule {
 	size_t element_count;
 	uint32_t optional, repeated; /* bit of each element: it may be absent, be there again */
 	uint32_t stays;              /* launches of it are not of the chain: they stay */
+	/* Whether the chain is an operator written out, and the variants that its launches then
+	 * are: one, or where they differ of each element; those that stay have none. */
+	bool written_out;
+	size_t variants[KP_FUSION_ELEMENTS_MAX];
 };
 
 /* Reads a list of rules and puts it before those that are there. Errors: KP_INVALID (the yaml's
  * error is filled), KP_NO_MEMORY. */
 enum kp_status kp_fusion_rules_read(struct kp_rules_yaml *yaml, const yaml_node_t *list,
 				    struct kp_operators *out);
+
+/* The variant that a chain's member is, the first being 0; of a rule that is written out. */
+size_t kp_fusion_rule_variant(const struct kp_fusion_rule *rule, size_t member);
 
 /*
  * How the last attempt of a rule went along a strip that found nothing from its beginning to `end`:

@@ -46,6 +46,23 @@ static enum kp_status need_variant(struct kp_operators *out, size_t operator_ind
 	return KP_OK;
 }
 
+enum kp_status kp_variant_need(struct kp_operators *operators, const char *operator_name,
+			       const char *name, size_t *out)
+{
+	enum kp_status status;
+	size_t i = 0;
+
+	while (i < operators->operator_count &&
+	       strcmp(operators->operators[i].name, operator_name) != 0)
+		i++;
+	if (i == operators->operator_count)
+		return KP_INVALID;
+	status = need_variant(operators, i, name);
+	if (status == KP_OK)
+		*out = kp_variant_find(operators, i, name);
+	return status;
+}
+
 /* All variants that rules without one can have: each of the number types, and none. */
 static enum kp_status need_types(struct kp_operators *out)
 {

@@ -89,6 +89,11 @@ bool kp_classes_hold(const struct kp_operators *operators, const struct kp_class
 size_t kp_variant_find(const struct kp_operators *operators, size_t operator_index,
 		       const char *name);
 
+/* operators_load.c: the number of an operator's variant, which there is from then on. Errors:
+ * KP_NO_MEMORY; KP_INVALID: there is no such operator. */
+enum kp_status kp_variant_need(struct kp_operators *operators, const char *operator_name,
+			       const char *name, size_t *out);
+
 /* operators_match.c: the first rule of each list that fits; NULL: none. Errors: KP_NO_MEMORY. */
 enum kp_status kp_rules_match(const struct kp_operators *operators, const char *full,
 			      const struct kp_operator_rule *out[KP_RULE_KIND_COUNT]);

@@ -51,28 +51,6 @@ static void set_kernel(const struct kp_report *report, struct kp_plan_card *card
 				   (double)row->durations.total_ns;
 }
 
-/* Limit and ceiling: from counters, else unknown. Waiting for others has none of its own. */
-static void set_limit(const struct kp_report *report, struct kp_plan_card *card)
-{
-	const struct kp_row_traffic *traffic = card->row ? &card->row->traffic : NULL;
-
-	card->limit = card->ceiling = NAN;
-	if (!traffic || !report->traffic.any || !traffic->source || !(traffic->peak_pct > 0) ||
-	    strcmp(card->name, KP_PLAN_COMMUNICATION) == 0)
-		return;
-	double least_gbps = traffic->gbps - (traffic->gbps_ci95 > 0 ? traffic->gbps_ci95 : 0);
-	double memory = 100 / traffic->peak_pct * card->fewer_bytes;
-	double tensor = traffic->tensor_pct > 0 ? 100 / traffic->tensor_pct : INFINITY;
-	double most =
-		least_gbps > 0 ? traffic->peak_gbps / least_gbps * card->fewer_bytes : INFINITY;
-	card->ceiling = fmax(fmin(fmax(memory, most), tensor), 1);
-	card->limit_source = traffic->source;
-	if (!isfinite(traffic->headroom))
-		return;
-	card->limit = fmax(fmin(memory, tensor), 1);
-	card->limited_by = memory <= tensor ? KP_BOUND_MEMORY : KP_BOUND_COMPUTE;
-}
-
 /* The goal's speed-up; NaN: there is none. */
 static double set_goal(struct kp_plan_card *card, const struct kp_plan_wish *wish)
 {
@@ -138,6 +116,20 @@ static void set_effort(const struct kp_plan_fleet *fleet, const struct kp_plan_w
 		fleet->engineer_week > 0 ? card->engineer_weeks * fleet->engineer_week : NAN;
 }
 
+static void set_share(const struct kp_plan_build *build, const struct kp_plan_wish *wish,
+		      struct kp_plan_card *card)
+{
+	double recorded_pct = fmin(card->row->shares.alone_pct, 100);
+
+	if (wish && wish->share_pct > 0) {
+		card->share_source = KP_PLAN_SHARE_GIVEN;
+		card->share_pct = wish->share_pct;
+		return;
+	}
+	card->share_source = build->share_left == 1 ? KP_PLAN_SHARE_TRACE : KP_PLAN_SHARE_LEFT;
+	card->share_pct = recorded_pct * build->share_left;
+}
+
 /* A card of an operator; row is NULL for the whole. */
 static enum kp_status put_card(struct kp_plan_build *build, const char *name,
 			       const struct kp_operator_row *row)
@@ -148,13 +140,12 @@ static enum kp_status put_card(struct kp_plan_build *build, const char *name,
 
 	*card = (struct kp_plan_card){.name = name, .row = row, .share_pct = 100};
 	card->fewer_bytes = wish && wish->fewer_bytes > 0 ? wish->fewer_bytes : 1;
-	card->share_given = wish && wish->share_pct > 0;
+	card->fewer_launches = wish && wish->fewer_launches > 0 ? wish->fewer_launches : 1;
 	if (row) {
 		set_kernel(build->report, card);
-		card->share_pct =
-			card->share_given ? wish->share_pct : fmin(row->shares.alone_pct, 100);
+		set_share(build, wish, card);
 	}
-	set_limit(build->report, card);
+	kp_plan_limit(build, card);
 	set_effort(&build->plan->fleet, wish, card);
 	if (wish) {
 		status = kp_plan_check_target(build, card, wish);
@@ -256,7 +247,8 @@ static void set_fleet(struct kp_plan_build *build)
 enum kp_status kp_plan_build(const struct kp_report *report, const struct kp_plan_inputs *inputs,
 			     struct kp_plan **out, char error[KP_PLAN_ERROR_BYTES])
 {
-	struct kp_plan_build build = {report, inputs, calloc(1, sizeof(struct kp_plan)), error};
+	struct kp_plan_build build = {report, inputs, calloc(1, sizeof(struct kp_plan)), error,
+				      .share_left = 1};
 	enum kp_status status = KP_NO_MEMORY;
 
 	error[0] = '\0';
@@ -267,12 +259,13 @@ enum kp_status kp_plan_build(const struct kp_report *report, const struct kp_pla
 		goto out;
 	set_fleet(&build);
 	status = kp_plan_check_inputs(&build);
-	if (status != KP_OK)
-		goto out;
-	put_now(&build);
-	status = put_cards(&build);
 	if (status == KP_OK)
 		status = kp_plan_check_shares(&build);
+	if (status != KP_OK)
+		goto out;
+	build.plan->launch_ns = kp_plan_launch_ns(report);
+	put_now(&build);
+	status = put_cards(&build);
 	if (status != KP_OK)
 		goto out;
 	put_together(&build);

@@ -7,14 +7,18 @@
  * Definitions
  *   wall time     the span of report.h, over all GPUs: idle time is a part of it, and stays
  *   share         the operator's exclusive time ÷ wall time: the part in which nothing else ran on
- *                 its GPU. What overlaps with others wins nothing for certain
+ *                 its GPU. What overlaps with others wins nothing for certain. Where shares of
+ *                 others are given, all that is left is divided as in the trace
  *   speed-up      of the operator: its time now ÷ then; of the whole: 1 ÷ (1 - share + share ÷ s)
  *   limit         the speed-up at which the operator reaches what memory or tensor pipes can do
- *                 while it moves the bytes that it moves now (struct kp_row_traffic.headroom);
- *                 unknown without hardware counters
+ *                 while it moves the bytes that it moves now (struct kp_row_traffic.headroom), or
+ *                 at which its launches last no longer than an empty kernel, or the operations of
+ *                 its shapes take as long at the GPU's highest rate; unknown without hardware
+ *                 counters
  *   ceiling       the speed-up beyond which it would move those bytes faster than memory does,
- *                 errors allowed for: known more often than the limit, which arithmetic may
- *                 bring nearer. No target may lie beyond
+ *                 errors allowed for, its launches would be shorter than an empty kernel, or its
+ *                 operations more a second than the GPU has of any type: known more often than
+ *                 the limit, which arithmetic may bring nearer. No target may lie beyond
  *   goal          the user's target, else the limit; else there is none
  *   realistic     what can be planned with: a part of what a target gains, 1 + part × (target - 1);
  *                 of a limit, running at a part of its rate, part × limit, and 1 at least
@@ -35,6 +39,9 @@
 /* The operator that waits for other GPUs. */
 #define KP_PLAN_COMMUNICATION "communication"
 #define KP_PLAN_ERROR_BYTES 512
+/* What an empty kernel takes on an H200, the less of two measurements (docs/results, «launch
+ * adds»). No launch is shorter, there or, as far as is known, on any other GPU. */
+#define KP_PLAN_LAUNCH_NS 626
 
 /* What is said of one operator. 0: nothing is. */
 struct kp_plan_wish {
@@ -43,6 +50,7 @@ struct kp_plan_wish {
 	double whole_target;   /* the speed-up of the whole that it shall bring */
 	double share_pct;      /* of wall time, instead of the trace's */
 	double fewer_bytes;    /* times fewer that a replacement moves */
+	double fewer_launches; /* times fewer of them */
 	double engineer_weeks; /* instead of the default */
 };
 
@@ -74,6 +82,9 @@ enum kp_plan_level {
 };
 #define KP_PLAN_LEVELS 6
 
+/* Whose share it is: the trace's, the user's, or the trace's of what the user's leave. */
+enum kp_plan_share { KP_PLAN_SHARE_TRACE, KP_PLAN_SHARE_GIVEN, KP_PLAN_SHARE_LEFT };
+
 enum kp_plan_goal { KP_PLAN_NO_GOAL, KP_PLAN_GOAL_LIMIT, KP_PLAN_GOAL_TARGET };
 
 struct kp_plan_card {
@@ -81,14 +92,17 @@ struct kp_plan_card {
 	const struct kp_operator_row *row;  /* NULL: the whole */
 	const struct kp_kernel_row *kernel; /* that takes most of its time; NULL likewise */
 	double kernel_pct;                  /* of the operator's time */
-	double share_pct;                   /* of wall time; the user's where he gave one */
-	bool share_given;
-	double limit;                        /* speed-up at it */
-	double ceiling;                      /* as above */
-	enum kp_traffic_source limit_source; /* of limit and ceiling; UNKNOWN: neither is known */
-	enum kp_bound limited_by;            /* memory or compute; else UNKNOWN */
+	double share_pct;                   /* of wall time */
+	enum kp_plan_share share_source;
+	double limit;                         /* speed-up at it */
+	double ceiling;                       /* as above; NaN: no launch of it has times */
+	enum kp_traffic_source limit_source;  /* of what memory and tensor pipes allow; ABSENT: that
+						 is not known */
+	enum kp_bound limited_by, ceiling_by; /* memory, compute, launch; UNKNOWN: none known */
+	bool limit_modelled, ceiling_modelled; /* from launches or shapes; else from counters */
 	enum kp_plan_goal goal;
 	double fewer_bytes;    /* 1 unless given */
+	double fewer_launches; /* likewise */
 	double engineer_weeks; /* NaN: not said */
 	double effort_cost;    /* NaN likewise */
 	bool has[KP_PLAN_LEVELS];
@@ -105,8 +119,10 @@ struct kp_plan {
 	struct kp_plan_fleet fleet; /* as given; its power as measured where that is wanted */
 	bool watts_measured;
 	struct kp_plan_now now;
-	uint64_t units_counted;         /* ranges of unit_range */
-	double busy_pct;                /* of wall time */
+	uint64_t units_counted; /* ranges of unit_range */
+	double busy_pct;        /* of wall time */
+	double launch_ns; /* no launch is shorter: KP_PLAN_LAUNCH_NS, or the shortest of the trace
+			   */
 	const char *const *assumptions; /* sentences */
 	size_t assumption_count;
 	struct kp_arena *arena;

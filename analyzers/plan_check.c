@@ -2,6 +2,7 @@
  * What a plan refuses: inputs that contradict each other, the trace, or physics. Each has one
  * sentence that says what is possible instead.
  */
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -170,6 +171,10 @@ static enum kp_status check_wish(struct kp_plan_build *build, const struct kp_pl
 		return kp_plan_refuse(build,
 				      "%.100s: fewer bytes are 1 or more times fewer, not %g",
 				      wish->name, wish->fewer_bytes);
+	if (!fits(wish->fewer_launches, 1, HUGE_VAL) || isinf(wish->fewer_launches))
+		return kp_plan_refuse(build,
+				      "%.100s: fewer launches are 1 or more times fewer, not %g",
+				      wish->name, wish->fewer_launches);
 	if (!fits(wish->engineer_weeks, 0, 1e9))
 		return kp_plan_refuse(build, "%.100s: %g engineer-weeks cannot be", wish->name,
 				      wish->engineer_weeks);
@@ -191,6 +196,44 @@ enum kp_status kp_plan_check_inputs(struct kp_plan_build *build)
 	return status;
 }
 
+/* A target beyond the ceiling: what stands there, and what may move it. */
+static enum kp_status refuse_beyond(struct kp_plan_build *build, const struct kp_plan_card *card,
+				    double target)
+{
+	bool fewer_bytes = card->fewer_bytes > 1, fewer_launches = card->fewer_launches > 1;
+	const char *words =
+		fewer_bytes ? "memory is at its ceiling, with the fewer bytes that were given"
+			    : "memory is at its ceiling, with the bytes that it moves now; a "
+			      "replacement that moves fewer may go beyond (--fewer-bytes)";
+
+	if (card->ceiling_by == KP_BOUND_COMPUTE)
+		words = card->ceiling_modelled ? "the operations of its shapes run at the GPU's "
+						 "highest rate of any type"
+					       : "tensor pipes would always work";
+	else if (card->ceiling_by == KP_BOUND_LAUNCH)
+		words = fewer_launches
+				? "launches are as short as an empty kernel, with the fewer of "
+				  "them that were given"
+				: "launches, as many as now, are as short as an empty kernel; a "
+				  "replacement with fewer may go beyond (--fewer-launches)";
+	return kp_plan_refuse(build,
+			      "%.100s: %.2f times as fast is beyond physics: at %.2f times %s",
+			      card->row ? card->name : "the whole", target, card->ceiling, words);
+}
+
+/* There must be a launch left. */
+static enum kp_status check_launches(struct kp_plan_build *build, const struct kp_plan_card *card,
+				     const struct kp_plan_wish *wish)
+{
+	uint64_t calls = card->row ? card->row->calls : build->report->counts.kernels_timed;
+
+	if (wish->fewer_launches > (double)calls)
+		return kp_plan_refuse(
+			build, "%.100s has %" PRIu64 " launches: they cannot be %g times fewer",
+			card->row ? card->name : "the whole", calls, wish->fewer_launches);
+	return KP_OK;
+}
+
 enum kp_status kp_plan_check_target(struct kp_plan_build *build, const struct kp_plan_card *card,
 				    const struct kp_plan_wish *wish)
 {
@@ -202,7 +245,9 @@ enum kp_status kp_plan_check_target(struct kp_plan_build *build, const struct kp
 				      "%.100s never runs alone, so that making it faster wins "
 				      "nothing for certain",
 				      card->name);
-	if (wish->fewer_bytes > 0 && !isfinite(card->ceiling))
+	if (check_launches(build, card, wish) != KP_OK)
+		return KP_INVALID;
+	if (wish->fewer_bytes > 0 && !card->limit_source)
 		return kp_plan_refuse(
 			build,
 			"%.100s: fewer bytes move a limit, and nothing is known of it "
@@ -218,30 +263,31 @@ enum kp_status kp_plan_check_target(struct kp_plan_build *build, const struct kp
 		target = kp_plan_inverse_amdahl(share, wish->whole_target);
 	}
 	if (target > card->ceiling * (1 + TARGET_ROUNDING))
-		return kp_plan_refuse(
-			build,
-			"%.100s: %.2f times as fast is beyond physics: at %.2f times "
-			"%s%s",
-			card->name, target, card->ceiling,
-			card->limited_by == KP_BOUND_COMPUTE ? "tensor pipes would always work"
-							     : "memory is at its ceiling",
-			card->fewer_bytes > 1 ? ", with the fewer bytes that were given"
-					      : ", with the bytes that it moves now; a replacement "
-						"that moves fewer may go beyond (--fewer-bytes)");
+		return refuse_beyond(build, card, target);
 	return KP_OK;
 }
 
+/* What is not given, idle time too, has what the given ones leave, divided as in the trace. */
 enum kp_status kp_plan_check_shares(struct kp_plan_build *build)
 {
-	const struct kp_plan *plan = build->plan;
-	double sum_pct = 0;
+	const struct kp_plan_inputs *inputs = build->inputs;
+	double given_pct = 0, recorded_pct = 0;
 
-	for (size_t i = 0; i < plan->card_count; i++)
-		sum_pct += plan->cards[i].row ? plan->cards[i].share_pct : 0;
-	if (sum_pct > 100 + SHARE_ROUNDING_PCT)
+	for (size_t i = 0; i < inputs->wish_count; i++) {
+		const struct kp_operator_row *row =
+			kp_plan_operator(build->report, inputs->wishes[i].name);
+
+		if (!row || !(inputs->wishes[i].share_pct > 0))
+			continue;
+		given_pct += inputs->wishes[i].share_pct;
+		recorded_pct += row->shares.alone_pct;
+	}
+	if (given_pct > 100 + SHARE_ROUNDING_PCT)
 		return kp_plan_refuse(build,
-				      "the shares of the operators add up to %.1f %% of wall time: "
-				      "give them all",
-				      sum_pct);
+				      "the shares that were given add up to %.1f %% of wall time",
+				      given_pct);
+	if (given_pct > 0)
+		build->share_left =
+			recorded_pct < 100 ? fmax(100 - given_pct, 0) / (100 - recorded_pct) : 0;
 	return KP_OK;
 }

@@ -55,14 +55,30 @@ static void say_share(struct kp_plan_sentences *sentences, const struct kp_repor
 {
 	const struct kp_shares *shares = &card->row->shares;
 
-	if (card->share_given)
+	if (card->share_source == KP_PLAN_SHARE_GIVEN)
 		say(sentences, "Its share is the one that was given; in the trace it is %.1f %%.",
+		    shares->alone_pct);
+	if (card->share_source == KP_PLAN_SHARE_LEFT)
+		say(sentences,
+		    "In the trace its share is %.1f %%; here it has its part of what the shares "
+		    "that were given leave.",
 		    shares->alone_pct);
 	if (shares->span_pct > shares->alone_pct + OVERLAP_PCT && report->options.busy_shares)
 		say(sentences,
 		    "It also runs beside other work: %.1f %% of wall time is its part of all, "
 		    "%.1f %% its alone; only the latter is counted.",
 		    shares->span_pct, shares->alone_pct);
+	if (shares->path_pct < shares->alone_pct - OVERLAP_PCT)
+		say(sentences,
+		    "Only for %.1f %% of wall time is it on the critical path, of %.1f %% in the "
+		    "trace: where the launch behind it comes too late (inferred), a faster kernel "
+		    "waits longer, and wins nothing.",
+		    shares->path_pct, shares->alone_pct);
+	else if (shares->path_pct > shares->alone_pct + OVERLAP_PCT)
+		say(sentences,
+		    "For %.1f %% of wall time it is on the critical path: so much can be won where "
+		    "nothing beside it takes its place.",
+		    shares->path_pct);
 	if (strcmp(card->name, KP_PLAN_COMMUNICATION) == 0)
 		say(sentences, "It includes waiting for other GPUs: balance and overlap come "
 			       "before a faster kernel.");
@@ -83,7 +99,7 @@ static void say_limit(struct kp_plan_sentences *sentences, const struct kp_repor
 		say(sentences,
 		    "Its limit is not known%s: only the bounds hold, and a target is an input.",
 		    counted ? "" : " (record with --counters on)");
-		if (isfinite(card->ceiling))
+		if (card->limit_source && !card->ceiling_modelled)
 			say(sentences,
 			    "With %s, at %.0f of %.0f GB/s (%s), memory alone allows no more than "
 			    "%.2f times. Arithmetic may allow less: tensor pipes were not sampled "
@@ -94,6 +110,8 @@ static void say_limit(struct kp_plan_sentences *sentences, const struct kp_repor
 			    kp_traffic_source_name(traffic->source), card->ceiling);
 		return;
 	}
+	if (card->limit_modelled)
+		return;
 	if (card->limited_by == KP_BOUND_MEMORY)
 		say(sentences,
 		    "At the limit memory moves %.0f GB/s (%s) instead of %.0f GB/s (%s), and %s.",
@@ -113,6 +131,31 @@ static void say_limit(struct kp_plan_sentences *sentences, const struct kp_repor
 			       "moves fewer bytes.");
 }
 
+/* Where launches or shapes set the ceiling. */
+static void say_ceiling(struct kp_plan_sentences *sentences, const struct kp_plan *plan,
+			const struct kp_plan_card *card)
+{
+	if (!card->ceiling_modelled)
+		return;
+	if (card->ceiling_by == KP_BOUND_COMPUTE) {
+		say(sentences,
+		    "The operations of its shapes take 1 ÷ %.2f of its time at the highest dense "
+		    "rate that this GPU has in any type: no more is possible.",
+		    card->ceiling);
+		return;
+	}
+	say(sentences,
+	    "A launch takes %.0f ns at least%s. With %s that allows no more than %.2f times%s.",
+	    plan->launch_ns,
+	    plan->launch_ns < KP_PLAN_LAUNCH_NS ? ", as the shortest of the trace"
+						: ", as an empty kernel on an H200",
+	    card->fewer_launches > 1 ? "the fewer launches that were given" : "as many as now",
+	    card->ceiling,
+	    card->fewer_launches > 1 ? ""
+				     : "; a replacement with fewer may go beyond "
+				       "(--fewer-launches)");
+}
+
 enum kp_status kp_plan_note(const struct kp_plan_build *build, struct kp_plan_card *card)
 {
 	struct kp_plan_sentences sentences = {.arena = build->plan->arena};
@@ -120,6 +163,7 @@ enum kp_status kp_plan_note(const struct kp_plan_build *build, struct kp_plan_ca
 	if (card->row) {
 		say_share(&sentences, build->report, card);
 		say_limit(&sentences, build->report, card);
+		say_ceiling(&sentences, build->plan, card);
 	} else if (card->goal != KP_PLAN_NO_GOAL) {
 		say(&sentences, "All of the wall time gets faster, idle time included: more than "
 				"any kernel can do.");

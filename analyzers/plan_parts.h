@@ -19,7 +19,8 @@ struct kp_plan_build {
 	const struct kp_report *report;
 	const struct kp_plan_inputs *inputs;
 	struct kp_plan *plan;
-	char *error; /* KP_PLAN_ERROR_BYTES */
+	char *error;       /* KP_PLAN_ERROR_BYTES */
+	double share_left; /* of the trace's share, for operators whose share is not given */
 };
 
 /* plan.c: what is said of an operator; NULL: nothing. The operator of a name; NULL: none. */
@@ -30,8 +31,12 @@ const struct kp_operator_row *kp_plan_operator(const struct kp_report *report, c
 __attribute__((format(printf, 2, 3))) enum kp_status kp_plan_refuse(struct kp_plan_build *build,
 								    const char *format, ...);
 
+/* plan_limits.c: what no launch is shorter than; limit and ceiling of a card. */
+double kp_plan_launch_ns(const struct kp_report *report);
+void kp_plan_limit(const struct kp_plan_build *build, struct kp_plan_card *card);
+
 /* plan_check.c: inputs that cannot be, and traces that hold nothing; a card's target against what
- * is possible, before its goal is used; all cards together. Errors: KP_INVALID. */
+ * is possible, before its goal is used; shares, and what they leave. Errors: KP_INVALID. */
 enum kp_status kp_plan_check_inputs(struct kp_plan_build *build);
 enum kp_status kp_plan_check_target(struct kp_plan_build *build, const struct kp_plan_card *card,
 				    const struct kp_plan_wish *wish);

@@ -92,6 +92,8 @@ static enum kp_status read_next(struct run *run, struct place *place, bool *done
 		kp_reader_next_into(run->relay->reader, &place->memory, &place->event);
 
 	*done = status == KP_OK;
+	if (status == KP_OK && run->relay->amend)
+		run->relay->amend(run->relay->context, &place->event);
 	return status;
 }
 

@@ -30,6 +30,9 @@ struct kp_relay {
 	void *context;            /* of all that follow */
 	kp_relay_take *takers[KP_RELAY_TAKERS_MOST];
 	size_t taker_count;
+	/* Each batch as it comes from the reader, before anyone else sees it; NULL: stays as it is.
+	 */
+	void (*amend)(void *context, struct kp_event *event);
 	size_t batches_most; /* so many from the first on; 0: all */
 	bool (*is_prepared)(void *context, const struct kp_event *event);
 	kp_relay_take *prepare; /* NULL: there is nothing to prepare */

@@ -13,6 +13,8 @@
 #include "analyzers/report_ranges.h"
 #include "analyzers/report_shapes.h"
 #include "analyzers/report_timeline.h"
+#include "analyzers/report_trials.h"
+#include "analyzers/report_written.h"
 
 int kp_build_order(uint64_t a, uint64_t b)
 {
@@ -22,6 +24,13 @@ int kp_build_order(uint64_t a, uint64_t b)
 double kp_build_part(const struct kp_builder *builder, uint32_t number)
 {
 	return number < builder->parts.count ? builder->parts.row_ns[number] : 0;
+}
+
+const struct kp_process *kp_build_process_at(const struct kp_builder *builder, size_t index)
+{
+	const struct kp_process *copy = builder->processes[index].copy;
+
+	return copy ? copy : kp_reader_process(builder->reader, index);
 }
 
 static double percent(double part, double whole)
@@ -76,6 +85,8 @@ static enum kp_status builder_init(struct kp_builder *builder,
 	if (status == KP_OK)
 		status = kp_build_labels(builder);
 	if (status == KP_OK)
+		status = kp_build_trials_begin(builder);
+	if (status == KP_OK)
 		status = kp_build_windows_begin(builder);
 	if (status == KP_OK)
 		status = kp_build_calls_begin(builder);
@@ -112,8 +123,10 @@ static void builder_fini(struct kp_builder *builder)
 	kp_build_calls_end(builder);
 	kp_build_host_end(builder);
 	kp_build_clocks_fini(builder);
+	kp_build_trials_end(builder);
 	kp_build_sequences_end(builder);
 	kp_build_labels_fini(builder);
+	kp_build_written_end(builder);
 	kp_build_tally_end(builder);
 	free(builder->processes);
 	free(builder->gpus);
@@ -148,6 +161,7 @@ enum kp_status kp_build_read(struct kp_builder *builder, struct kp_relay *relay)
 		relay->progress = tell_progress;
 	relay->progress_context = builder;
 	relay->batches_most = builder->batches_most;
+	kp_build_written_begin_reading(builder, relay);
 	status = kp_relay_run(relay, builder->threads);
 	builder->pass++;
 	return status;

@@ -94,7 +94,7 @@ static void say_first(struct sentence *sentence, const struct kp_findings *findi
 		    findings->held_count);
 		return;
 	}
-	say(sentence, "%s. %s", first->sentence, kp_finding_remedy(first->id));
+	say(sentence, "%s. %s", first->sentence, first->remedy);
 	if (kp_finding_rung(first->id) != KP_RUNG_LEAVE)
 		say_win(sentence, &first->win);
 }

@@ -30,6 +30,9 @@ struct kp_build_process {
 	struct kp_build_slot *slots; /* one a configuration; NULL: no launch yet */
 	uint32_t *names;             /* of each configuration: number of a kp_build_name */
 	uint32_t *sequences; /* of each: the variant that sequences say, 0: none; NULL: of none */
+	const struct kp_process *copy; /* of report_written.c; NULL: none */
+	uint32_t *written;             /* with it: of each, the variant that it is, 0: its name's */
+	struct kp_build_trials *trials; /* report_trials.c; NULL: there are none */
 	uint64_t kernels, kernel_ns;
 	uint32_t boot; /* processes of one start of one host share a number */
 };
@@ -63,8 +66,9 @@ struct kp_builder {
 	struct kp_intern name_texts;
 	struct kp_build_name *names;
 	size_t name_count, name_capacity;
-	struct kp_build_finder *finder; /* of sequences; NULL: there are none to find */
-	struct kp_intern row_keys;      /* (name, variant by sequence) */
+	struct kp_build_written *written; /* report_written.c; NULL: not yet */
+	struct kp_build_finder *finder;   /* of sequences; NULL: there are none to find */
+	struct kp_intern row_keys;        /* (name, variant by sequence) */
 	struct kp_build_row *rows;
 	size_t row_count, row_capacity;
 	size_t *kernel_of_row;    /* in the report's kernels[], once the ranking stands; scratch */
@@ -134,7 +138,6 @@ enum kp_status kp_build_ranking(struct kp_builder *builder);
 /* report_findings.c: what GPUs spent on communication; findings, when all else stands. */
 void kp_build_communication(const struct kp_builder *builder, struct kp_gpu_row *rows);
 enum kp_status kp_build_findings(struct kp_builder *builder);
-
 /* report_advice.c: the closing advice, in the report's arena; NULL without memory. */
 const char *kp_build_advice(const struct kp_report *report);
 

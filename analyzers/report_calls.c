@@ -76,7 +76,7 @@ enum kp_status kp_build_calls_begin(struct kp_builder *builder)
 		return KP_NO_MEMORY;
 	calls->process_count = processes;
 	for (size_t i = 0; i < processes; i++) {
-		const struct kp_process *process = kp_reader_process(builder->reader, i);
+		const struct kp_process *process = kp_build_process_at(builder, i);
 
 		if (!kp_library_ties_any(process))
 			continue;

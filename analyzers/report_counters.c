@@ -14,7 +14,7 @@ void kp_build_counters_begin(struct kp_builder *builder)
 	struct kp_report_traffic *traffic = &builder->report->traffic;
 
 	for (size_t p = 0; p < kp_reader_process_count(builder->reader); p++) {
-		const struct kp_process *process = kp_reader_process(builder->reader, p);
+		const struct kp_process *process = kp_build_process_at(builder, p);
 
 		for (size_t i = 0; i < process->counters_count; i++) {
 			const struct kp_counters_info *session = &process->counters[i];

@@ -16,7 +16,7 @@ void kp_build_communication(const struct kp_builder *builder, struct kp_gpu_row 
 	size_t processes = kp_reader_process_count(builder->reader);
 
 	for (size_t p = 0; p < processes; p++) {
-		const struct kp_process *process = kp_reader_process(builder->reader, p);
+		const struct kp_process *process = kp_build_process_at(builder, p);
 		const struct kp_build_slot *slots = builder->processes[p].slots;
 
 		for (size_t i = 0; slots && i < process->config_count; i++) {

@@ -63,53 +63,15 @@ enum kp_status kp_build_fusion_see(struct kp_builder *builder, const struct kp_a
 				       });
 }
 
-/* The place of each row among the report's kernels; NULL without memory. */
-static size_t *place_rows(const struct kp_builder *builder)
-{
-	const struct kp_report *report = builder->report;
-	size_t *places = calloc(builder->row_count + 1, sizeof(*places));
-	struct kp_intern keys = {0};
-	bool failed = !places;
-
-	/* The full name is one text for all rows of a kernel: its address tells kernels apart. */
-	for (size_t i = 0; !failed && i < report->kernel_count; i++) {
-		const uintptr_t key[2] = {(uintptr_t)report->kernels[i].full,
-					  report->kernels[i].label_source};
-		uint32_t number = 0;
-
-		failed = kp_intern_put(&keys, key, sizeof(key), &number, NULL) != KP_OK;
-	}
-	for (size_t i = 0; !failed && i < builder->row_count; i++) {
-		const uintptr_t key[2] = {(uintptr_t)builder->rows[i].full,
-					  builder->rows[i].label.source};
-		uint32_t number = 0;
-
-		kp_intern_find(&keys, key, sizeof(key), &number);
-		places[i] = number;
-	}
-	kp_intern_fini(&keys);
-	if (failed) {
-		free(places);
-		return NULL;
-	}
-	return places;
-}
-
 enum kp_status kp_build_fusion_put(struct kp_builder *builder)
 {
 	enum kp_status status;
-	size_t *places;
 
 	if (!builder->fusion)
 		return KP_OK;
 	status = kp_fusion_finder_end(builder->fusion->finder);
 	if (status != KP_OK)
 		return status;
-	places = place_rows(builder);
-	if (!places)
-		return KP_NO_MEMORY;
-	status =
-		kp_fusion_put(builder->fusion->finder, builder->operators, places, builder->report);
-	free(places);
-	return status;
+	return kp_fusion_put(builder->fusion->finder, builder->operators, builder->kernel_of_row,
+			     builder->report);
 }

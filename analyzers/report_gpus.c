@@ -18,7 +18,7 @@ void kp_build_boots(struct kp_builder *builder)
 	uint32_t boot_count = 0, boot;
 
 	for (size_t i = 0; i < count; i++) {
-		const struct kp_process *process = kp_reader_process(builder->reader, i);
+		const struct kp_process *process = kp_build_process_at(builder, i);
 
 		for (boot = 0; boot < boot_count && !kp_same_boot(boots[boot], process); boot++)
 			;

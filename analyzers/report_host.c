@@ -43,7 +43,7 @@ enum kp_status kp_build_host_begin(struct kp_builder *builder)
 	bool any = false;
 
 	for (size_t i = 0; i < processes; i++)
-		any |= kp_reader_process(builder->reader, i)->promised_host_calls > 0;
+		any |= kp_build_process_at(builder, i)->promised_host_calls > 0;
 	if (!any)
 		return KP_OK;
 	builder->host = calloc(1, sizeof(*builder->host));
@@ -56,7 +56,7 @@ enum kp_status kp_build_host_begin(struct kp_builder *builder)
 	builder->report->host.any = true;
 	builder->host->damaged_chunks = kp_reader_damage(builder->reader).damaged_chunks;
 	for (size_t i = 0; i < processes; i++) {
-		const struct kp_process *process = kp_reader_process(builder->reader, i);
+		const struct kp_process *process = kp_build_process_at(builder, i);
 
 		if (!process->promised_host_calls)
 			continue;
@@ -258,7 +258,7 @@ static enum kp_status settle(struct kp_builder *builder, uint64_t watermark_ns, 
 	if (builder->host)
 		look_for_damage(builder, damaged);
 	for (size_t i = 0; builder->host && status == KP_OK && i < processes; i++) {
-		struct visit visit = {builder, kp_reader_process(builder->reader, i)};
+		struct visit visit = {builder, kp_build_process_at(builder, i)};
 		const struct kp_tie_visitor visitor = {&visit, tied};
 
 		if (builder->host->ties[i])
@@ -317,7 +317,7 @@ enum kp_status kp_build_host_finish(struct kp_builder *builder)
 	out->call = kp_durations_result(&builder->host->call);
 	out->call_p99_ns = kp_durations_quantile(&builder->host->call, P99);
 	for (size_t i = 0; i < processes; i++) {
-		const struct kp_counts *counts = &kp_reader_process(builder->reader, i)->counts;
+		const struct kp_counts *counts = &kp_build_process_at(builder, i)->counts;
 
 		out->calls_lost = kp_add_saturating(out->calls_lost, counts->host_calls_lost);
 		out->calls_unwritten =

@@ -32,6 +32,7 @@ struct kp_kernel_row {
 	struct kp_estimate estimate;
 	struct kp_shares shares;
 	uint64_t alone_ns;          /* nothing else ran meanwhile, see alone.h; as alone_pct */
+	uint64_t path_ns;           /* on the critical path, see path.h; as path_pct */
 	uint64_t graph_calls;       /* of calls: launched by a CUDA graph */
 	uint32_t config_count;      /* distinct grid/block/shared-memory combinations */
 	uint32_t grid[3], block[3]; /* of the combination with most time */
@@ -48,9 +49,11 @@ struct kp_operator_row {
 	const char *name; /* "attention", "gemm", … as in operators.yaml */
 	uint64_t calls;
 	struct kp_durations durations;
+	uint64_t written_out_ns; /* of these: of kernels that the order of launches gave to it */
 	struct kp_estimate estimate;
 	struct kp_shares shares;
-	uint64_t alone_ns;                   /* likewise: only kernels of this operator ran */
+	uint64_t alone_ns; /* likewise: only kernels of this operator ran */
+	uint64_t path_ns;
 	size_t first_kernel, kernel_count;   /* its kernels are contiguous in kernels[] */
 	size_t first_variant, variant_count; /* its variants are contiguous in variants[] */
 	struct kp_host_times host;

@@ -3,6 +3,7 @@
  * distinct kernel name of a trace is demangled and matched against the rules once.
  */
 #include "analyzers/report_build.h"
+#include "analyzers/report_written.h"
 
 #include <stdlib.h>
 
@@ -61,7 +62,9 @@ enum kp_status kp_build_labels(struct kp_builder *builder)
 	enum kp_status status = KP_OK;
 
 	for (size_t i = 0; status == KP_OK && i < processes; i++)
-		status = name_configs(builder, kp_reader_process(builder->reader, i));
+		status = name_configs(builder, kp_build_process_at(builder, i));
+	if (status == KP_OK)
+		status = kp_build_written(builder);
 	return status == KP_OK ? kp_build_sequences(builder) : status;
 }
 
@@ -69,8 +72,9 @@ enum kp_status kp_build_row_of(struct kp_builder *builder, const struct kp_proce
 			       uint32_t config, uint32_t *row)
 {
 	const struct kp_build_process *reading = &builder->processes[process->index];
-	uint32_t key[2] = {reading->names[config],
-			   reading->sequences ? reading->sequences[config] : 0};
+	uint32_t sequence = reading->sequences ? reading->sequences[config] : 0;
+	uint32_t written = reading->written ? reading->written[config] : 0;
+	uint32_t key[2] = {reading->names[config], sequence ? sequence : written};
 	const struct kp_build_name *name = &builder->names[key[0]];
 	struct kp_build_row *made;
 	enum kp_status status;
@@ -102,6 +106,7 @@ void kp_build_labels_fini(struct kp_builder *builder)
 	for (size_t i = 0; builder->processes && i < processes; i++) {
 		free(builder->processes[i].names);
 		free(builder->processes[i].sequences);
+		free(builder->processes[i].written);
 	}
 	free(builder->names);
 	kp_intern_fini(&builder->name_texts);

@@ -11,6 +11,9 @@
 struct kp_builder;
 struct kp_guess;
 
+/* A process as the builder has it: it may have more configurations than the reader's. */
+const struct kp_process *kp_build_process_at(const struct kp_builder *builder, size_t index);
+
 /* One kernel name of the trace. */
 struct kp_build_name {
 	const char *full; /* demangled, in the report's arena */

@@ -33,9 +33,8 @@ static enum kp_status add_use(struct kp_builder *builder, uint32_t process, uint
 		builder->use_capacity = capacity;
 	}
 	use = &builder->uses[builder->use_count++];
-	*use = (struct kp_build_use){.process = process,
-				     .gpu = gpu,
-				     .info = kp_reader_process(builder->reader, process)};
+	*use = (struct kp_build_use){
+		.process = process, .gpu = gpu, .info = kp_build_process_at(builder, process)};
 	return kp_build_uses_timed(builder) ? kp_sweep_create(NULL, &use->sweep) : KP_OK;
 }
 
@@ -117,7 +116,7 @@ static void count_missing(struct kp_process_row *row)
 enum kp_status kp_build_process_row(struct kp_builder *builder, size_t number,
 				    struct kp_process_row *row)
 {
-	const struct kp_process *process = kp_reader_process(builder->reader, number);
+	const struct kp_process *process = kp_build_process_at(builder, number);
 	uint32_t *gpus;
 
 	*row = (struct kp_process_row){

@@ -62,7 +62,7 @@ enum kp_status kp_build_ranges_begin(struct kp_builder *builder)
 	bool any = false;
 
 	for (size_t i = 0; i < processes; i++)
-		any |= kp_reader_process(builder->reader, i)->promised_ranges > 0;
+		any |= kp_build_process_at(builder, i)->promised_ranges > 0;
 	if (!any || !builder->report->options.ranges)
 		return KP_OK;
 	builder->ranges = calloc(1, sizeof(*builder->ranges));
@@ -75,7 +75,7 @@ enum kp_status kp_build_ranges_begin(struct kp_builder *builder)
 		return KP_NO_MEMORY;
 	for (size_t i = 0; i < processes; i++) {
 		enum kp_status began = begin_process(&builder->ranges->processes[i],
-						     kp_reader_process(builder->reader, i));
+						     kp_build_process_at(builder, i));
 
 		status = began == KP_OK ? status : began;
 	}
@@ -287,7 +287,7 @@ static enum kp_status settle(struct kp_builder *builder, uint64_t watermark_ns, 
 		look_for_damage(builder, damaged);
 	for (size_t i = 0; builder->ranges && status == KP_OK && i < processes; i++)
 		if (builder->ranges->processes[i].any)
-			status = settle_process(builder, kp_reader_process(builder->reader, i),
+			status = settle_process(builder, kp_build_process_at(builder, i),
 						watermark_ns);
 	return status;
 }

@@ -150,6 +150,8 @@ static enum kp_status put_operators(struct kp_builder *builder, const struct gro
 			return KP_NO_MEMORY;
 		rows[i].alone_ns = kp_build_timeline_operator(builder, group->index);
 		rows[i].shares.alone_pct = kp_build_alone_pct(builder, rows[i].alone_ns);
+		rows[i].path_ns = kp_build_path_operator(builder, group->index);
+		rows[i].shares.path_pct = kp_build_alone_pct(builder, rows[i].path_ns);
 		rows[i].first_kernel = first_kernel;
 		rows[i].kernel_count = group->kernel_count;
 		first_kernel += group->kernel_count;
@@ -226,6 +228,19 @@ static enum kp_status put_kernels(struct kp_builder *builder, struct kp_build_dr
 	return KP_OK;
 }
 
+/* What of an operator's time is work of several kernels, which the order of launches says. */
+static void mark_written_out(const struct kp_report *report, struct kp_operator_row *operators)
+{
+	for (size_t i = 0; i < report->kernel_count; i++) {
+		const struct kp_kernel_row *kernel = &report->kernels[i];
+		struct kp_operator_row *row = &operators[kernel->operator_index];
+
+		if (kernel->label_source == KP_LABEL_SEQUENCE)
+			row->written_out_ns =
+				kp_add_saturating(row->written_out_ns, kernel->durations.total_ns);
+	}
+}
+
 /* What the tables are made of, while they are. */
 struct workshop {
 	struct kp_build_draft *drafts;
@@ -281,6 +296,8 @@ enum kp_status kp_build_ranking(struct kp_builder *builder)
 		status = put_variants(builder, shop.variants, count, shop.variant_place, rows);
 	if (status == KP_OK)
 		status = put_kernels(builder, shop.drafts, shop.place, shop.variant_place);
+	if (status == KP_OK)
+		mark_written_out(builder->report, rows);
 	close_workshop(&shop);
 	return status;
 }

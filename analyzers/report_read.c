@@ -3,6 +3,7 @@
 #include "analyzers/report_clocks.h"
 #include "analyzers/report_counters.h"
 #include "analyzers/report_passes.h"
+#include "analyzers/report_trials.h"
 #include "analyzers/slice.h"
 
 static void widen_span(struct kp_gpu_row *gpu, uint64_t start_ns, uint64_t end_ns)
@@ -85,6 +86,7 @@ static enum kp_status read_launches(struct kp_builder *builder, const struct kp_
 		if (status == KP_OK)
 			status = kp_build_uses_settle(builder, slice.watermark_ns);
 	}
+	kp_build_trials_see(builder, event);
 	builder->processes[event->process->index].kernels += event->count;
 	return status;
 }
@@ -96,7 +98,7 @@ void kp_build_count_finish(struct kp_builder *builder)
 
 	for (size_t p = 0; p < processes; p++) {
 		struct kp_build_process *reading = &builder->processes[p];
-		size_t configs = kp_reader_process(builder->reader, p)->config_count;
+		size_t configs = kp_build_process_at(builder, p)->config_count;
 
 		for (size_t i = 0; reading->slots && i < configs; i++) {
 			const struct kp_build_slot *slot = &reading->slots[i];

@@ -23,7 +23,9 @@ int kp_build_compare_names(const void *left, const void *right)
 		order = memcmp(a->mangled.bytes, b->mangled.bytes, common);
 	if (!order)
 		order = kp_build_order(a->mangled.length, b->mangled.length);
-	return order ? order : kp_build_order(a->row.label_source, b->row.label_source);
+	if (!order)
+		order = kp_build_order(a->row.label_source, b->row.label_source);
+	return order ? order : kp_build_order(a->row.variant_index, b->row.variant_index);
 }
 
 /* A launch configuration as far as rows tell them apart. */
@@ -58,13 +60,12 @@ static struct shape *collect_shapes(const struct kp_builder *builder, size_t *co
 	struct shape *shapes;
 
 	for (size_t p = 0; p < processes; p++)
-		most += builder->processes[p].slots
-				? kp_reader_process(builder->reader, p)->config_count
-				: 0;
+		most += builder->processes[p].slots ? kp_build_process_at(builder, p)->config_count
+						    : 0;
 	shapes = malloc(most * sizeof(*shapes));
 	*count = 0;
 	for (size_t p = 0; shapes && p < processes; p++) {
-		const struct kp_process *process = kp_reader_process(builder->reader, p);
+		const struct kp_process *process = kp_build_process_at(builder, p);
 		const struct kp_build_slot *slots = builder->processes[p].slots;
 
 		for (size_t i = 0; slots && i < process->config_count; i++) {
@@ -151,6 +152,8 @@ static enum kp_status draft_row(struct kp_builder *builder, uint32_t number,
 		kp_build_shares(builder, row->durations.total_ns, kp_build_part(builder, number));
 	row->alone_ns = kp_build_timeline_row(builder, number);
 	row->shares.alone_pct = kp_build_alone_pct(builder, row->alone_ns);
+	row->path_ns = kp_build_path_row(builder, number);
+	row->shares.path_pct = kp_build_alone_pct(builder, row->path_ns);
 	row->above_threshold = row->shares.kernel_pct > builder->report->options.threshold_pct;
 	kp_build_traffic_row(builder, number, row->operator_index, &row->traffic);
 	return copy_label(builder, &from->label, row);

@@ -109,7 +109,7 @@ static enum kp_status make_tallies(struct kp_build_finder *finder, bool *any)
 		return KP_NO_MEMORY;
 	*any = false;
 	for (size_t p = 0; p < processes; p++) {
-		size_t configs = kp_reader_process(finder->builder->reader, p)->config_count;
+		size_t configs = kp_build_process_at(finder->builder, p)->config_count;
 		const uint32_t *names = finder->builder->processes[p].names;
 		bool possible = false;
 
@@ -327,7 +327,7 @@ static bool belongs(const struct tally *tally)
 /* The labels of a process's configurations, on the heap; NULL without memory. */
 static uint32_t *label_process(const struct kp_build_finder *finder, size_t index)
 {
-	const struct kp_process *process = kp_reader_process(finder->builder->reader, index);
+	const struct kp_process *process = kp_build_process_at(finder->builder, index);
 	const struct kp_build_process *reading = &finder->builder->processes[index];
 	const struct tally *tallies = finder->tallies[index];
 	uint32_t *sequences = calloc(process->config_count + 1, sizeof(*sequences));
@@ -370,8 +370,8 @@ static enum kp_status apply_guess(struct kp_builder *builder)
 	const struct kp_guess *guess = builder->guess;
 
 	for (size_t i = 0; i < guess->process_count; i++) {
-		size_t bytes = kp_reader_process(builder->reader, i)->config_count *
-			       sizeof(**guess->sequences);
+		size_t bytes =
+			kp_build_process_at(builder, i)->config_count * sizeof(**guess->sequences);
 		uint32_t **out = &builder->processes[i].sequences;
 
 		if (!guess->sequences[i])
@@ -440,8 +440,8 @@ enum kp_status kp_build_sequences_check(struct kp_builder *builder, struct kp_gu
 {
 	*wrong = false;
 	for (size_t i = 0; builder->finder && i < guess->process_count; i++) {
-		size_t bytes = kp_reader_process(builder->reader, i)->config_count *
-			       sizeof(**guess->sequences);
+		size_t bytes =
+			kp_build_process_at(builder, i)->config_count * sizeof(**guess->sequences);
 		uint32_t *sequences;
 
 		if (!builder->finder->tallies[i])

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "analyzers/report_calls.h"
+#include "analyzers/report_trials.h"
 #include "analyzers/shape_stability.h"
 
 /* Of launches with one grid and block, so many may be of an unknown call. */
@@ -102,6 +103,23 @@ static void set_bytes(struct kp_shape_use *uses, size_t count, const struct kp_k
 	}
 }
 
+static uint64_t less(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+/* Takes the trials of a compiler out of a configuration's launches. */
+static void take_trials(const struct kp_builder *builder, size_t config, struct kp_shape_use *use)
+{
+	struct kp_build_trial trial = kp_build_trials_of(builder, use->process, config);
+
+	use->trials = trial.launches < use->launches ? trial.launches : use->launches;
+	use->trial_ns = trial.total_ns < use->total_ns ? trial.total_ns : use->total_ns;
+	use->launches = use->calls = use->launches - use->trials;
+	use->total_ns -= use->trial_ns;
+	use->graph_launches = less(use->graph_launches, trial.graph_launches);
+}
+
 /* What a configuration's launches outside of library calls are: as yet all of them. */
 static struct kp_shape_use use_of(const struct kp_process *process, size_t config,
 				  const struct kp_build_slot *slot)
@@ -118,18 +136,13 @@ static struct kp_shape_use use_of(const struct kp_process *process, size_t confi
 	};
 }
 
-static uint64_t less(uint64_t a, uint64_t b)
-{
-	return a > b ? a - b : 0;
-}
-
 /* Takes launches that belong to a call out of their configuration's. Calls are numbered as they
  * first appear. */
 static struct kp_shape_use take_called(const struct kp_builder *builder,
 				       const struct kp_build_called *called,
 				       struct kp_shape_use *launches)
 {
-	const struct kp_process *process = kp_reader_process(builder->reader, called->process);
+	const struct kp_process *process = kp_build_process_at(builder, called->process);
 	struct kp_shape_use use = *launches;
 
 	launches->launches = less(launches->launches, called->launches);
@@ -141,6 +154,7 @@ static struct kp_shape_use take_called(const struct kp_builder *builder,
 	use.graph_launches = called->graph_launches;
 	use.calls = called->calls;
 	use.total_ns = called->total_ns;
+	use.trials = use.trial_ns = 0;
 	use.first = called->call;
 	return use;
 }
@@ -165,7 +179,7 @@ static enum kp_status number_text(const struct kp_process *process, uint64_t str
 static enum kp_status number_texts(const struct kp_builder *builder, struct kp_intern *texts,
 				   struct kp_shape_use *use)
 {
-	const struct kp_process *process = kp_reader_process(builder->reader, use->process);
+	const struct kp_process *process = kp_build_process_at(builder, use->process);
 	struct kp_text detail;
 	enum kp_status status =
 		number_text(process, use->call->detail, texts, &use->detail, &detail);
@@ -185,7 +199,7 @@ static enum kp_status put_uses(const struct kp_builder *builder, const size_t *o
 	enum kp_status status = KP_OK;
 
 	for (size_t p = 0; p < processes; p++) {
-		const struct kp_process *process = kp_reader_process(builder->reader, p);
+		const struct kp_process *process = kp_build_process_at(builder, p);
 		const struct kp_build_slot *slots = builder->processes[p].slots;
 
 		for (size_t i = 0; slots && i < process->config_count; i++)
@@ -199,6 +213,9 @@ static enum kp_status put_uses(const struct kp_builder *builder, const size_t *o
 		uses[*count] = take_called(builder, &called[i], launches);
 		status = number_texts(builder, &texts, &uses[(*count)++]);
 	}
+	for (size_t p = 0; p < processes; p++)
+		for (size_t i = offsets[p]; i < offsets[p + 1]; i++)
+			take_trials(builder, i - offsets[p], &uses[i]);
 	kp_intern_fini(&texts);
 	return status;
 }
@@ -213,7 +230,7 @@ static size_t *make_offsets(const struct kp_builder *builder, size_t *most)
 	for (size_t p = 0; offsets && p < processes; p++)
 		offsets[p + 1] =
 			offsets[p] + (builder->processes[p].slots
-					      ? kp_reader_process(builder->reader, p)->config_count
+					      ? kp_build_process_at(builder, p)->config_count
 					      : 0);
 	*most += offsets ? offsets[processes] : 0;
 	return offsets;
@@ -232,7 +249,7 @@ static enum kp_status collect(struct kp_builder *builder)
 	if (offsets && sorted && shapes->uses)
 		status = put_uses(builder, offsets, shapes->uses, &count);
 	for (size_t i = 0; status == KP_OK && i < count; i++)
-		if (shapes->uses[i].launches)
+		if (shapes->uses[i].launches || shapes->uses[i].trials)
 			sorted[shapes->count++] = (struct sorting){
 				shapes->operators[shapes->uses[i].row], shapes->uses[i]};
 	if (status == KP_OK)
@@ -288,7 +305,7 @@ static enum kp_status draft_shapes(struct kp_builder *builder, struct kp_shape_u
 	struct kp_shapes_input input = {.uses = uses, .count = count, .spread = NAN};
 	enum kp_status status;
 
-	if (durations->timed && durations->mean_ns > 0)
+	if (durations->timed && durations->mean_ns > 0 && !uses[0].trials)
 		input.spread = durations->stddev_ns / durations->mean_ns;
 	set_bytes(uses, count, row);
 	status = make(builder, &input, &row->stability);
@@ -342,7 +359,7 @@ const struct kp_stability *kp_build_shapes_operator(struct kp_builder *builder,
 
 static struct kp_text detail_of(const struct kp_builder *builder, const struct kp_shape_use *use)
 {
-	const struct kp_process *process = kp_reader_process(builder->reader, use->process);
+	const struct kp_process *process = kp_build_process_at(builder, use->process);
 
 	if (!use->detail)
 		return (struct kp_text){"", 0};

@@ -90,6 +90,7 @@ void kp_build_timeline_end(struct kp_builder *builder)
 	}
 	for (size_t i = 0; i < line->gpu_count; i++) {
 		kp_activities_destroy(line->gpus[i].activities);
+		kp_path_destroy(line->gpus[i].path);
 		free(line->gpus[i].verdicts.causes);
 	}
 	for (size_t i = 0; i < line->use_count; i++) {
@@ -106,6 +107,7 @@ void kp_build_timeline_end(struct kp_builder *builder)
 	kp_intern_fini(&line->symbol_keys);
 	kp_intern_fini(&line->lane_keys);
 	kp_alone_times_fini(&line->alone);
+	kp_path_times_fini(&line->path);
 	kp_arena_destroy(line->arena);
 	kp_steps_destroy(line->steps);
 	free(line);
@@ -416,7 +418,7 @@ static enum kp_status visit(void *context, const struct kp_activity *item)
 		return status;
 	if (item->kind == KP_ACTIVITY_MEMORY) {
 		kp_gaps_memory(&at->gpu->gaps, item);
-		return KP_OK;
+		return kp_line_path(at->builder, at->gpu, item, NULL, false);
 	}
 	any = kp_gaps_reach(&at->gpu->gaps, item, kp_line_window(at->builder, item), !use->position,
 			    &gap);
@@ -424,6 +426,8 @@ static enum kp_status visit(void *context, const struct kp_activity *item)
 		waited_ns = gap.end_ns - gap.begin_ns;
 		status = wait_for_call(at, use, item, &gap);
 	}
+	if (status == KP_OK)
+		status = kp_line_path(at->builder, at->gpu, item, any ? &gap : NULL, false);
 	if (status != KP_OK)
 		return status;
 	add_others(use, &at->gpu->gaps, item);
@@ -547,7 +551,9 @@ enum kp_status kp_build_timeline_settle(struct kp_builder *builder)
 		if (row->span_ns == row->last_ns - row->first_ns)
 			kp_gaps_finish(&line->gpus[i].gaps, row->last_ns);
 	}
-	return status == KP_OK ? kp_line_again(builder) : status;
+	if (status == KP_OK)
+		status = kp_line_again(builder);
+	return status == KP_OK ? kp_line_path_end(line) : status;
 }
 
 uint64_t kp_build_timeline_others(const struct kp_builder *builder, size_t process)

@@ -20,7 +20,10 @@ enum kp_status kp_build_timeline_put(struct kp_builder *builder);
 uint64_t kp_build_timeline_others(const struct kp_builder *builder, size_t process);
 uint64_t kp_build_timeline_row(const struct kp_builder *builder, uint32_t row);
 uint64_t kp_build_timeline_operator(const struct kp_builder *builder, size_t operator_index);
-/* report.c: an exclusive time's share of the span, percent. */
+/* report_path.c: time on the critical path. */
+uint64_t kp_build_path_row(const struct kp_builder *builder, uint32_t row);
+uint64_t kp_build_path_operator(const struct kp_builder *builder, size_t operator_index);
+/* report.c: such a time's share of the span, percent. */
 double kp_build_alone_pct(const struct kp_builder *builder, uint64_t alone_ns);
 void kp_build_timeline_end(struct kp_builder *builder);
 

@@ -207,7 +207,7 @@ static enum kp_status visit(void *context, const struct kp_activity *item)
 
 	if (item->kind == KP_ACTIVITY_MEMORY) {
 		kp_gaps_memory(&gpu->gaps, item);
-		return KP_OK;
+		return kp_line_path(at->builder, gpu, item, NULL, true);
 	}
 	if (item->start_ns >= gpu->border_ns)
 		status = cross_borders(at->builder, at->number, item->start_ns);
@@ -217,6 +217,8 @@ static enum kp_status visit(void *context, const struct kp_activity *item)
 		kp_gap_calls_recall(&gpu->verdicts, gpu->gaps.gaps - 1, &gap);
 	if (any && line->steps)
 		kp_steps_gap(line->steps, item->use, &gap);
+	if (status == KP_OK)
+		status = kp_line_path(at->builder, gpu, item, any ? &gap : NULL, true);
 	graph = kp_line_graph_begin(line, use, item);
 	if (status == KP_OK)
 		status = kp_line_iterate(line, at->number, item, any ? &gap : NULL, graph);
@@ -339,5 +341,6 @@ enum kp_status kp_line_again(struct kp_builder *builder)
 					 &line->steps);
 		any = true; /* neighbours are wanted in any case */
 	}
+	any |= builder->host != NULL; /* and the critical path */
 	return status == KP_OK && any ? read_again(builder) : status;
 }

@@ -69,6 +69,7 @@ static void put_idle(const struct kp_builder *builder, size_t number, struct kp_
 	}
 	row->longest_count = gaps->longest_count;
 	row->faults = gpu->faults;
+	kp_line_path_put(gpu, row);
 }
 
 static void put_node_gap(const struct kp_line_gpu *gpu, struct kp_graph_gain *gain)
@@ -102,7 +103,7 @@ static enum kp_status put_iterations(const struct kp_builder *builder, size_t nu
 	enum kp_status status;
 
 	row->gpu = builder->uses[number].gpu;
-	row->process = kp_reader_process(builder->reader, builder->uses[number].process);
+	row->process = kp_build_process_at(builder, builder->uses[number].process);
 	row->by_range = use->steps.stretches != NULL;
 	row->launch_inferred = use->launch_inferred_ns * 2 > use->launch_ns || !use->launch_ns;
 	if (row->by_range)
@@ -134,7 +135,7 @@ static void put_phases(const struct kp_builder *builder, size_t number, struct k
 		rows[out->phase_count++] = (struct kp_phase_row){
 			.name = kp_phase_names[i],
 			.gpu = builder->uses[number].gpu,
-			.process = kp_reader_process(builder->reader, process),
+			.process = kp_build_process_at(builder, process),
 			.ranges = builder->timeline->processes[process].phase_ranges[i],
 			.wall_ns = phase->wall_ns,
 			.by_launch = owned != NULL,
@@ -165,7 +166,7 @@ static void put_pattern(const struct kp_builder *builder, size_t number, struct 
 		rows[out->phase_count++] = (struct kp_phase_row){
 			.name = kp_phase_names[i],
 			.gpu = builder->uses[number].gpu,
-			.process = kp_reader_process(builder->reader, process),
+			.process = kp_build_process_at(builder, process),
 			.by_pattern = true,
 			.wall_ns = wall_ns,
 			.kernels = sums[i].kernels,

@@ -17,6 +17,7 @@ struct kp_durations {
 struct kp_shares {
 	double kernel_pct, busy_pct, span_pct;
 	double alone_pct; /* of the span: nothing else ran meanwhile. With a timeline, else 0 */
+	double path_pct;  /* of the span: on the critical path. Likewise */
 };
 
 #endif

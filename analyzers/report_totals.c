@@ -66,7 +66,7 @@ static enum kp_status put_processes(struct kp_builder *builder)
 		return KP_NO_MEMORY;
 	report->counts.dropped_known = true;
 	for (size_t i = 0; i < count; i++) {
-		if (kp_reader_process(builder->reader, i)->left_out)
+		if (kp_build_process_at(builder, i)->left_out)
 			continue;
 		if (kp_build_process_row(builder, i, &rows[shown]) != KP_OK)
 			return KP_NO_MEMORY;

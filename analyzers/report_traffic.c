@@ -40,6 +40,11 @@ const char *kp_traffic_source_name(enum kp_traffic_source source)
 	return names[source];
 }
 
+char kp_traffic_source_letter(enum kp_traffic_source source)
+{
+	return kp_traffic_source_name(source)[0];
+}
+
 /* ---- one row: launches of some classes on some GPUs ---- */
 
 /* Which classes a row has: those of a kernel, of all kernels of an operator, or one shape. */

@@ -26,6 +26,9 @@ enum kp_bound {
 const char *kp_bound_name(enum kp_bound bound);
 /* "absent" (NULL stands for it too), "estimated", "measured". */
 const char *kp_traffic_source_name(enum kp_traffic_source source);
+/* For tables: the first letter of it, and what the letters mean. */
+char kp_traffic_source_letter(enum kp_traffic_source source);
+#define KP_TRAFFIC_LETTERS "m measured, e estimated"
 
 /* One row, or one shape of a kernel. Of what is not known doubles are NaN. */
 struct kp_row_traffic {

@@ -116,7 +116,7 @@ enum kp_status kp_build_windows_begin(struct kp_builder *builder)
 	bool any = false;
 
 	for (size_t i = 0; i < processes && !any; i++)
-		any = is_windowed(kp_reader_process(builder->reader, i));
+		any = is_windowed(kp_build_process_at(builder, i));
 	if (!any)
 		return KP_OK;
 	windows = calloc(1, sizeof(*windows));
@@ -131,7 +131,7 @@ enum kp_status kp_build_windows_begin(struct kp_builder *builder)
 	for (size_t i = 0; i < processes; i++) {
 		struct reading *reading = &windows->readings[i];
 
-		begin_process(reading, kp_reader_process(builder->reader, i));
+		begin_process(reading, kp_build_process_at(builder, i));
 		reading->seen = calloc(reading->process->window_count + 1, sizeof(*reading->seen));
 		if (!reading->seen)
 			return KP_NO_MEMORY;

@@ -68,9 +68,22 @@ static void say_varying(struct sentence *sentence, const struct kp_stability *st
 	}
 }
 
+/* An operator's kernels, each for itself. */
+static bool is_of_many(const struct kp_stability *stability)
+{
+	return stability->versions_each < stability->versions;
+}
+
 static void say_single(struct sentence *sentence, const struct kp_stability *stability,
 		       uint64_t launches)
 {
+	if (is_of_many(stability)) {
+		say(sentence,
+		    "%" PRIu64 " kernels, each in one shape for %.0f %% of its time or more",
+		    stability->kernels, KP_SHAPES_HELD_PCT);
+		say_varying(sentence, stability);
+		return;
+	}
 	const char *what = stability->called_pct >= 50       ? "library call's shape"
 			   : stability->parameters_pct >= 50 ? "set of sizes by its parameters"
 							     : "grid and block";
@@ -94,11 +107,14 @@ static void say_many(struct sentence *sentence, const struct kp_stability *stabi
 
 	say(sentence, "%s%" PRIu64 " of %" PRIu64 " shapes", few ? "" : "it takes ",
 	    stability->versions, stability->count);
-	if (stability->called_pct < 50 && stability->kernels == stability->versions)
-		say(sentence, ", each of a kernel of its own,");
-	else if (stability->called_pct < 50 && stability->kernels > 1)
+	if (stability->called_pct < 50 && stability->kernels > 1)
 		say(sentence, ", of %" PRIu64 " kernels,", stability->kernels);
 	say(sentence, " %shold %.0f %% of the time", few ? "" : "to ", KP_SHAPES_HELD_PCT);
+	if (is_of_many(stability))
+		say(sentence,
+		    few ? ", and no kernel needs more than %" PRIu64
+			: ", and %" PRIu64 " for one kernel alone",
+		    stability->versions_each);
 	say_varying(sentence, stability);
 }
 
@@ -118,6 +134,14 @@ static void say_hidden(struct sentence *sentence, const struct kp_stability *sta
 		    "unknown");
 }
 
+/* Of all the time, that of trials; the listed shapes say what the rest is. */
+static double trials_pct(const struct kp_stability *stability)
+{
+	double steady_ns = stability->steady_ns, trial_ns = (double)stability->trial_ns;
+
+	return steady_ns + trial_ns > 0 ? 100 * trial_ns / (steady_ns + trial_ns) : 0;
+}
+
 const char *kp_shapes_reason(const struct kp_stability *stability, uint64_t launches, double spread,
 			     struct kp_arena *arena)
 {
@@ -125,7 +149,9 @@ const char *kp_shapes_reason(const struct kp_stability *stability, uint64_t laun
 
 	switch (stability->verdict) {
 	case KP_SHAPES_UNKNOWN:
-		if (!stability->versions)
+		if (!launches && stability->trials)
+			say(&sentence, "autotuning tried it, and nothing else ran it");
+		else if (!stability->versions)
 			say(&sentence, "no launch was timed");
 		else
 			say(&sentence, "%" PRIu64 " launch%s: too few to tell", launches,
@@ -141,5 +167,9 @@ const char *kp_shapes_reason(const struct kp_stability *stability, uint64_t laun
 	}
 	if (stability->verdict != KP_SHAPES_UNKNOWN)
 		say_hidden(&sentence, stability, spread);
+	if (launches && stability->trials)
+		say(&sentence,
+		    "; %" PRIu64 " more launches were autotuning's (%.1f %% of all its time)",
+		    stability->trials, trials_pct(stability));
 	return kp_arena_copy(arena, sentence.text, sentence.length);
 }

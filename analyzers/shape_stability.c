@@ -207,7 +207,7 @@ static bool dim_grows(const struct work *work, enum kp_shape_dim dim, uint32_t g
 		const struct kp_shape_use *use = &input->uses[i];
 
 		enum kp_shape_source source = kp_shape_source(use);
-		if (!(kp_shape_dims_of(source) >> dim & 1U))
+		if (!(kp_shape_dims_of(source) >> dim & 1U) || !use->launches)
 			continue;
 		work->values[count++] =
 			(struct kp_growth_value){group_of(use, fixed_dims(source, dim, grows)),
@@ -224,7 +224,7 @@ static uint32_t find_growth(const struct work *work, uint32_t varies)
 	if (input->grows_of_row) {
 		candidates &= kp_shape_dims_of(KP_SHAPE_FROM_CALL);
 		for (size_t i = 0; i < input->count; i++)
-			if (!input->uses[i].call)
+			if (!input->uses[i].call && input->uses[i].launches)
 				grows |= input->grows_of_row[input->uses[i].row] & varies;
 	}
 	for (enum kp_shape_dim dim = 0; candidates >> dim; dim++)
@@ -322,18 +322,83 @@ static enum kp_status count_versions(struct work *work, struct kp_stability *out
 	}
 	while (versions < work->count && held_ns * 100 < KP_SHAPES_HELD_PCT * work->total_ns)
 		held_ns += (double)work->items[versions++].use.total_ns;
-	out->versions = versions;
+	out->versions = out->versions_each = versions;
 	return count_kernels(work, versions, &out->kernels);
+}
+
+/* By kernel (all calls are one), most time first in each. */
+static int compare_in_family(const void *left, const void *right)
+{
+	const struct item *a = left, *b = right;
+	int order = compare_family(&a->use, &b->use);
+
+	return order ? order : compare_time(a, b);
+}
+
+/* A kernel of an operator: its time, and how many shapes hold enough of that. */
+struct family {
+	double ns;
+	uint64_t versions;
+};
+
+static int compare_families(const void *left, const void *right)
+{
+	const struct family *a = left, *b = right;
+
+	if (a->ns != b->ns)
+		return a->ns > b->ns ? -1 : 1;
+	return order_of(a->versions, b->versions);
+}
+
+static struct family family_of(const struct item *items, size_t count)
+{
+	struct family family = {0};
+	double held_ns = 0;
+
+	for (size_t i = 0; i < count; i++)
+		family.ns += (double)items[i].use.total_ns;
+	while (family.versions < count && held_ns * 100 < KP_SHAPES_HELD_PCT * family.ns)
+		held_ns += (double)items[family.versions++].use.total_ns;
+	return family;
+}
+
+/* The most versions that one kernel needs, of those with most time that hold enough of all. Sorts
+ * the items by kernel. */
+static enum kp_status count_versions_each(struct work *work, struct kp_stability *out)
+{
+	struct family *families = malloc((work->count + 1) * sizeof(*families));
+	size_t count = 0;
+	double held_ns = 0;
+
+	if (!families)
+		return KP_NO_MEMORY;
+	out->versions_each = 0;
+	qsort(work->items, work->count, sizeof(*work->items), compare_in_family);
+	for (size_t i = 0, end; i < work->count; i = end) {
+		for (end = i + 1; end < work->count &&
+				  compare_family(&work->items[i].use, &work->items[end].use) == 0;
+		     end++)
+			;
+		families[count++] = family_of(&work->items[i], end - i);
+	}
+	qsort(families, count, sizeof(*families), compare_families);
+	for (size_t i = 0; i < count && held_ns * 100 < KP_SHAPES_HELD_PCT * work->total_ns; i++) {
+		held_ns += families[i].ns;
+		if (families[i].versions > out->versions_each)
+			out->versions_each = families[i].versions;
+	}
+	free(families);
+	return KP_OK;
 }
 
 static enum kp_shapes_verdict judge(const struct kp_stability *stability, uint64_t launches)
 {
 	if (!stability->versions || launches < KP_SHAPES_LEAST)
 		return KP_SHAPES_UNKNOWN;
-	if (stability->versions == 1)
+	if (stability->versions_each == 1)
 		return KP_SHAPES_SINGLE;
-	return stability->versions <= KP_SHAPES_FEW_MOST ? KP_SHAPES_FEW_VERSIONS
-							 : KP_SHAPES_NOT_WORTH;
+	return stability->versions_each <= KP_SHAPES_FEW_MOST ? KP_SHAPES_FEW_VERSIONS
+							      : KP_SHAPES_NOT_WORTH;
 }
 
 static enum kp_status summarise(struct work *work, struct kp_arena *arena, struct kp_stability *out)
@@ -355,6 +420,7 @@ static enum kp_status summarise(struct work *work, struct kp_arena *arena, struc
 	}
 	merge(work);
 	out->count = work->count;
+	out->steady_ns = work->total_ns;
 	out->called_pct = percent(source_ns[KP_SHAPE_FROM_CALL], work->total_ns);
 	out->parameters_pct = percent(source_ns[KP_SHAPE_FROM_PARAMETERS], work->total_ns);
 	out->varies = find_varying(work);
@@ -365,6 +431,8 @@ static enum kp_status summarise(struct work *work, struct kp_arena *arena, struc
 		status = put_names(work, arena, out);
 	if (status == KP_OK)
 		status = count_versions(work, out);
+	if (status == KP_OK && work->input->grows_of_row)
+		status = count_versions_each(work, out);
 	if (status != KP_OK)
 		return status;
 	out->verdict = judge(out, launches);
@@ -386,9 +454,15 @@ enum kp_status kp_shapes_summarise(const struct kp_shapes_input *input, struct k
 	work.values = malloc((input->count + 1) * sizeof(*work.values));
 	work.scratch = malloc((input->count + 1) * sizeof(*work.scratch));
 	if (work.items && work.values && work.scratch) {
+		work.count = 0;
 		for (size_t i = 0; i < input->count; i++) {
-			work.items[i].use = input->uses[i];
-			work.items[i].most_ns = input->uses[i].total_ns;
+			const struct kp_shape_use *use = &input->uses[i];
+
+			out->trials = add(out->trials, use->trials);
+			out->trial_ns = add(out->trial_ns, use->trial_ns);
+			if (use->launches)
+				work.items[work.count++] =
+					(struct item){.use = *use, .most_ns = use->total_ns};
 		}
 		status = summarise(&work, arena, out);
 	}

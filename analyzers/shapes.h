@@ -19,6 +19,12 @@
  *   2 … KP_SHAPES_FEW_MOST        a few versions with dispatch
  *   more                       not worth it
  *   fewer than KP_SHAPES_LEAST launches, or none timed: unknown
+ * Of an operator those of one kernel count, the most that any of the kernels needs which together
+ * hold KP_SHAPES_HELD_PCT of its time: each is a place in the program of its own, and a step of an
+ * operator that is written out is no shape of it. Library calls of an operator count as one kernel.
+ *
+ * Trials. What a compiler launches to choose a kernel (report_trials.c) has shapes that the program
+ * never asks for; they are left out and told.
  *
  * Graph nodes keep the grid with which they were captured. Where most launches are graph nodes and
  * their grid is all there is, a length that varies as a parameter is not seen: `hidden`. So it is
@@ -74,7 +80,9 @@ struct kp_shape_use {
 	uint64_t calls;          /* library calls that they began; else launches */
 	uint64_t total_ns;       /* of timed launches; saturates */
 	uint64_t first;          /* order of its first launch in the process */
-	double bytes;            /* moved by all launches; NaN: not known */
+	uint64_t trials,
+		trial_ns; /* launches of a compiler that tries kernels: not in the others */
+	double bytes;     /* moved by all launches; NaN: not known */
 	enum kp_traffic_source bytes_source; /* KP_TRAFFIC_UNKNOWN: not known */
 };
 
@@ -95,6 +103,7 @@ struct kp_stability {
 	const char *reason;           /* one sentence */
 	uint64_t count;               /* shapes, exact */
 	uint64_t versions;            /* 0: nothing was timed */
+	uint64_t versions_each;       /* of one kernel, see above; of a kernel: all of them */
 	uint64_t kernels;             /* that the versions belong to; a library call's: one each */
 	double top_pct, top_five_pct; /* of its time in the top shape, and in the top five */
 	double called_pct;            /* of its time in shapes of library calls */
@@ -102,6 +111,8 @@ struct kp_stability {
 	/* Of sizes by name: that of the shapes that vary most in it; NULL: none has such a size. */
 	const char *sizes[KP_LIBRARY_SIZES];
 	uint32_t varies, grows;        /* bits 1 << enum kp_shape_dim */
+	uint64_t trials, trial_ns;     /* launches of autotuning, which nothing else here counts */
+	double steady_ns;              /* the time that all shares here are of */
 	bool hidden;                   /* what varies as a parameter may not be seen */
 	const struct kp_shape *shapes; /* by time, KP_SHAPES_LISTED at most */
 	size_t shape_count;

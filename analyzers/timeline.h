@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "analyzers/gap_causes.h"
+#include "analyzers/path.h"
 #include "analyzers/step_parts.h"
 #include "analyzers/stream_order.h"
 #include "analyzers/timeline_steps.h"
@@ -46,6 +47,7 @@ struct kp_idle_row {
 	double node_gap_median_ns;
 	struct kp_gap_long longest[KP_GAP_LONGEST]; /* longest first */
 	size_t longest_count;
+	struct kp_path_parts path; /* of the rest of the span, path.h; all of idle_ns is on it */
 	/* What cannot be; kernel time less faults.overlap_ns is the clipped one. */
 	struct kp_stream_faults faults;
 };

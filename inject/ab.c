@@ -13,10 +13,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "inject/ab_extra.h"
 #include "inject/ab_graph_calls.h"
 #include "inject/ab_match.h"
+#include "inject/ab_modules.h"
 #include "inject/ab_sequence.h"
 #include "inject/ab_state.h"
+#include "inject/ab_trial.h"
 #include "inject/hooks.h"
 #include "inject/state.h"
 
@@ -31,6 +34,9 @@ struct under_way {
 	struct kp_ab_context *context;
 	struct kp_ab_slot *slot;
 	struct kp_ab_sample *sample;
+	/* While it is looked at: as it is made, of a launch, and as rules see it. */
+	const struct kp_ab_launch *launch;
+	const struct kp_ab_view *view;
 	bool strayed; /* the user's replacement has worked on another stream */
 	bool product; /* a call: its own launches are not looked at */
 	bool marked;  /* a call that is captured: its nodes are told behind it */
@@ -99,6 +105,7 @@ static const char *prepare(const char *path)
 	missing = kp_ab_driver_find(&kp_ab.driver);
 	if (missing)
 		return missing;
+	kp_ab_modules_start(&kp_ab.plan);
 	(void)kp_ab_graph_driver(); /* without it graphs are left alone */
 	kp_ab.candidates =
 		symbol_of(kp_ab.plan.texts + kp_ab.plan.header->candidates, KP_CANDIDATES_SYMBOL);
@@ -133,6 +140,8 @@ void kp_ab_start(void)
 	} else {
 		kp_ab_counts_open(path);
 		kp_ab_sequence_start();
+		if (kp_ab.plan.header->trials)
+			kp_ab_trials_open(path);
 		kp_ab_write_open(kp_ab.plan.texts + kp_ab.plan.header->results);
 		atomic_store(&kp_ab_on, true);
 	}
@@ -149,12 +158,16 @@ void kp_ab_forget(void)
 	kp_ab = (struct kp_ab_state){.rare = PTHREAD_MUTEX_INITIALIZER, .results = {.fd = -1}};
 	kp_ab_contexts_forget();
 	kp_ab_graphs_forget();
+	kp_ab_trials_forget();
+	kp_ab_modules_forget();
 }
 
 void kp_ab_modules_changed(void)
 {
-	if (atomic_load(&kp_ab_on))
-		kp_ab_match_anew();
+	if (!atomic_load(&kp_ab_on))
+		return;
+	kp_ab_modules_anew();
+	kp_ab_match_anew();
 }
 
 /* Only at the end: who else ends a context does not wait for the worker. */
@@ -177,6 +190,8 @@ void kp_ab_work(bool ends)
 
 	if (ends)
 		kp_ab_sequence_finish();
+	if (atomic_load(&kp_ab_on))
+		kp_ab_trials_work();
 	for (int tries = 0; atomic_load(&kp_ab_on) && !locked && tries < (ends ? 50 : 1); tries++) {
 		if (tries)
 			nanosleep(&pause, NULL);
@@ -185,6 +200,7 @@ void kp_ab_work(bool ends)
 	if (!locked)
 		return;
 	kp_ab_judge();
+	kp_ab_modules_write();
 	if (ends) {
 		harvest();
 		if (!kp_ab_counts_are_shared())
@@ -206,21 +222,6 @@ static void excuse(uint32_t rule, enum kp_ab_reason reason)
 	atomic_fetch_add_explicit(&kp_ab.reasons[rule][reason], 1, memory_order_relaxed);
 }
 
-/* No replacement is to touch any other memory. */
-bool kp_ab_job_is_known(const struct kp_ab_job *job)
-{
-	for (uint32_t i = 0; i < job->data_count; i++) {
-		CUdeviceptr base = 0;
-		size_t bytes = 0;
-
-		if (kp_ab.driver.range(&base, &bytes, job->data[i].address) != CUDA_SUCCESS ||
-		    job->data[i].address - base > bytes ||
-		    job->data[i].bytes > bytes - (job->data[i].address - base))
-			return false;
-	}
-	return true;
-}
-
 /*
  * What must not be done while a stream is being captured, of whatever thread, is done in the
  * driver's relaxed mode, in which it does not concern the capture.
@@ -240,7 +241,8 @@ static void restore(CUstreamCaptureMode *mode)
 static struct kp_ab_slot *shadow(struct kp_ab_variant *variant)
 {
 	enum kp_ab_reason reason = KP_AB_REASON_UNVERIFIED;
-	struct kp_ab_slot *slot = NULL;
+	struct kp_ab_slot *slot = NULL, *before;
+	uint32_t tried;
 	CUstreamCaptureMode mode;
 
 	if (!kp_ab_job_is_known(&own->job)) {
@@ -250,8 +252,11 @@ static struct kp_ab_slot *shadow(struct kp_ab_variant *variant)
 	if (pthread_mutex_trylock(&kp_ab.rare) == 0) {
 		relax(&mode);
 		kp_ab_judge();
-		reason = kp_ab_shadow_begin(own->context, &own->job,
-					    atomic_fetch_add(&variant->tried, 1), &slot);
+		tried = atomic_fetch_add(&variant->tried, 1);
+		before = kp_ab_extra(own->context, &own->job, own->launch, own->view, tried);
+		reason = kp_ab_shadow_begin(own->context, &own->job, tried, &slot);
+		if (slot)
+			kp_ab_judge_first(slot, before);
 		restore(&mode);
 		pthread_mutex_unlock(&kp_ab.rare);
 	}
@@ -311,6 +316,8 @@ static bool take_turn(void)
 	if (!own->context || !kp_ab_candidate_is_loaded(own->context, &own->job))
 		choice.reason = KP_AB_REASON_NOT_LOADED;
 	else if (variant)
+		choice.reason = kp_ab_trial_passed(variant, own->context, &own->job);
+	if (choice.reason == KP_AB_REASON_COUNT)
 		choice = kp_ab_turns_choose(variant, own->context, &own->job);
 	if (choice.turn == KP_AB_TURN_CANDIDATE)
 		return replace(&choice);
@@ -456,6 +463,8 @@ static __attribute__((noinline)) bool look_at_launch(const struct kp_ab_launch *
 	if (!find_own() || !see(launch, layout, &seen))
 		return false;
 	own->product = false;
+	own->launch = launch;
+	own->view = &seen.view;
 	kp_ab_inside = true;
 	replaced = look(rules, &seen.view, stream_of(launch->stream, launch->per_thread));
 	kp_ab_inside = false;
@@ -492,14 +501,6 @@ bool kp_ab_launch_begins(const struct kp_ab_launch *launch, CUresult *result)
 	return true;
 }
 
-bool kp_ab_launch_interrupts(CUresult *result)
-{
-	if (!kp_ab_sequence_is_pending() || kp_ab_inside)
-		return false;
-	*result = kp_ab_sequence_interrupt(KP_AB_REASON_OTHER_LAUNCH);
-	return *result != CUDA_SUCCESS;
-}
-
 CUresult kp_ab_sequence_turn(const struct kp_ab_job *job, CUresult (*launch)(void), bool *replaced)
 {
 	CUresult result = CUDA_SUCCESS;
@@ -512,6 +513,8 @@ CUresult kp_ab_sequence_turn(const struct kp_ab_job *job, CUresult (*launch)(voi
 	}
 	forget_before();
 	own->job = *job;
+	own->launch = NULL; /* it is not one alone */
+	own->view = NULL;
 	own->product = true; /* its launches count for themselves */
 	kp_ab_inside = true;
 	*replaced = take_turn();
@@ -537,6 +540,7 @@ bool kp_ab_product_looked_at(uint32_t rules, const int64_t *symbols, CUstream st
 		excuse((uint32_t)__builtin_ctz(rules), KP_AB_REASON_POINTER_MODE);
 	}
 	own->product = true;
+	own->launch = NULL;
 	kp_ab_inside = true;
 	replaced = look(rules, &view, stream);
 	kp_ab_inside = false;

@@ -18,10 +18,11 @@
  *
  * Files: ab.c (start, stop, the way of a launch), ab_match.c (which rules a kernel may fit),
  * ab_job.c (what a rule makes of a launch), ab_context.c (code and memory of a context),
- * ab_candidate.c (launching), ab_shadow.c and ab_judge.c (comparison), ab_turns.c (whose turn it
- * is), ab_times.c, ab_counts.c and ab_write.c (results), ab_watch.c (switches, and
- * who watches), ab_gemm.c (calls of cuBLAS), ab_attributes.c (of launches), ab_sequence*.c
- * (several launches, ab_sequence.h),
+ * ab_candidate.c (launching), ab_modules.c (where kernels are from), ab_trial.c (first exposure
+ * elsewhere), ab_shadow.c, ab_extra.c, ab_truth.c and ab_judge.c (comparison), ab_turns.c (whose
+ * turn it is), ab_times.c, ab_counts.c and ab_write.c (results), ab_watch.c (switches, and
+ * who watches), ab_gemm.c (calls of cuBLAS), ab_attributes.c (of launches),
+ * ab_sequence*.c (several launches, ab_sequence.h),
  * ab_graph*.c (graphs).
  */
 #ifndef KP_INJECT_AB_H
@@ -36,6 +37,10 @@
 
 struct kp_board_image;
 struct kp_library_call;
+
+/* ab_turns.c: the name of the range by which phases count; NULL: by launches. One that begins. */
+const char *kp_ab_unit_range(void);
+void kp_ab_unit_begins(void);
 
 /* Whether there are rules. */
 extern _Atomic bool kp_ab_on;
@@ -57,13 +62,15 @@ struct kp_ab_launch {
 	CUstream stream;
 	bool per_thread;
 	void **parameters, **extra;
-	bool attributed; /* it has attributes, too */
+	bool has_attributes;
 };
 
 /* Whether the launcher left a plan. No call of the C library: dlsym asks. */
 bool kp_ab_asked(void);
 /* The wrapper of a launch that asks rules, by enum kp_hook; NULL: there is none. */
 void *kp_ab_wrapper(size_t hook);
+/* The same of what loads code; hooks_modules.c. */
+void *kp_ab_wrapper_of_modules(size_t hook);
 /* Reads the plan and loads the candidates' library. In the driver's injection door. */
 void kp_ab_start(void);
 /* Takes what has come of comparisons, and writes it. Worker only. */

@@ -1,6 +1,7 @@
 /* Attributes of launches, and what they mean for a replacement; see ab.h. */
 #define __CUDA_API_VERSION_INTERNAL
 #include "inject/ab.h"
+#include "inject/ab_sequence.h"
 
 /* Attributes that a plain launch in the place of theirs does no harm to. */
 static bool is_harmless(CUlaunchAttributeID id)
@@ -25,4 +26,12 @@ bool kp_ab_may_replace(const CUlaunchConfig *config)
 		if (!config->attrs || !is_harmless(config->attrs[i].id))
 			return false;
 	return true;
+}
+
+bool kp_ab_launch_interrupts(CUresult *result)
+{
+	if (!kp_ab_sequence_is_pending() || kp_ab_inside)
+		return false;
+	*result = kp_ab_sequence_interrupt(KP_AB_REASON_OTHER_LAUNCH);
+	return *result != CUDA_SUCCESS;
 }

@@ -49,6 +49,11 @@ struct kp_ab_slot {
 	bool noise;    /* the original is to run twice, */
 	bool repeated; /* and has run once */
 	uint64_t scratch[KP_AB_TENSORS_MOST], again[KP_AB_TENSORS_MOST];
+	struct kp_ab_piece pieces[KP_AB_PIECES];
+	uint32_t extra; /* 1 + enum kp_ab_extra: with other inputs; 0: the launch itself */
+	struct kp_ab_slot *before; /* the same launch with other inputs, judged first; or NULL */
+	uint32_t before_turn;
+	char *pieces_memory; /* pinned; NULL: none yet */
 };
 
 /* One launch that is timed, or one of a whole graph; ab_times.c has the states. */
@@ -67,6 +72,7 @@ struct kp_ab_boundary {
 	uint64_t sequence; /* of both */
 	uint64_t number;   /* of phases */
 	uint64_t eligible; /* launches before it */
+	uint64_t units;    /* the same, or ranges that had begun, where phases count by them */
 	bool is_phase, candidate;
 	CUevent event;
 };
@@ -93,6 +99,12 @@ struct kp_ab_context {
 		size_t bytes;
 	} workspaces[KP_AB_WORKSPACES];
 	uint32_t workspace_count;
+	/* Memory for other inputs, and the comparison that has used it last; ab_extra.c. */
+	struct {
+		uint64_t memory, bytes;
+		const struct kp_ab_slot *slot;
+		uint32_t turn;
+	} extra;
 	struct kp_ab_spare spares[KP_AB_SPARES];
 	uint32_t spare_count;
 	CUstream captures; /* of kprof's own, for candidates that are captured */

@@ -31,6 +31,15 @@ struct kp_ab_job {
 	uint64_t shape;
 };
 
+/* A piece that is computed in float64 as well; ab_truth.c. */
+#define KP_AB_PIECES 2
+struct kp_ab_piece {
+	bool used;
+	uint32_t data;    /* of the job: the output that it is of */
+	uint64_t scratch; /* where the candidate has written it */
+	struct kp_piece piece;
+};
+
 /* Whether a rule's conditions hold. KP_AB_REASON_COUNT: yes; else why not. */
 enum kp_ab_reason kp_ab_job_fits(const struct kp_ab_plan *plan, const struct kp_ab_rule *rule,
 				 const struct kp_ab_view *view);

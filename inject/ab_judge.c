@@ -1,5 +1,6 @@
 /* What has come of comparisons, and what follows from it; see ab_state.h. With the mutex. */
 #define __CUDA_API_VERSION_INTERNAL
+#include "inject/ab_extra.h"
 #include "inject/ab_state.h"
 
 #include <math.h>
@@ -11,6 +12,7 @@
 struct whole {
 	struct kp_compare_part sum;
 	double noise_rms; /* of its second run against its first; NaN: there was none */
+	struct kp_piece_errors truth;
 	uint64_t outside; /* words of guards that were written */
 	struct kp_compare_worst worst[KP_AB_WORST];
 };
@@ -82,6 +84,11 @@ static struct kp_ab_accuracy_verdict judge_output(const struct kp_ab_slot *slot,
 		.rms_original = rms(sum->original2, sum->finite),
 		.noise_rms = whole->noise_rms,
 		.rms_tolerated = slot->job.rule->tolerance.rms,
+		.truth_elements = whole->truth.elements,
+		.truth_rms = rms(whole->truth.truth2, whole->truth.elements),
+		.truth_rms_original = rms(whole->truth.original2, whole->truth.elements),
+		.truth_rms_candidate = rms(whole->truth.candidate2, whole->truth.elements),
+		.truth_unit = data->matrix.dtype == KP_DTYPE_BF16 ? 0x1p-9 : 0x1p-12,
 	};
 
 	return kp_ab_accuracy(&figures);
@@ -121,13 +128,19 @@ static void write_output(uint32_t i, const struct whole *whole, bool more)
 
 	kp_ab_write("%s{\"data\":%u,\"elements\":%llu,\"mismatches\":%llu,\"mask_different\":%llu,"
 		    "\"outside\":%llu,\"max_abs\":%s,\"max_ulps\":%llu,\"rms\":%s,"
-		    "\"rms_original\":%s,\"cosine\":%s,\"noise_rms\":%s,\"worst\":[",
+		    "\"rms_original\":%s,\"cosine\":%s,\"noise_rms\":%s,",
 		    more ? "," : "", i, (unsigned long long)sum->elements,
 		    (unsigned long long)sum->mismatches, (unsigned long long)sum->mask_different,
 		    (unsigned long long)whole->outside + sum->gaps, kp_ab_number(sum->largest).text,
 		    (unsigned long long)sum->ulps, kp_ab_number(off).text, kp_ab_number(size).text,
 		    kp_ab_number(scale > 0 ? sum->product / scale : NAN).text,
 		    kp_ab_number(whole->noise_rms).text);
+	kp_ab_write("\"truth\":{\"elements\":%llu,\"rms\":%s,\"rms_original\":%s,"
+		    "\"rms_candidate\":%s},\"worst\":[",
+		    (unsigned long long)whole->truth.elements,
+		    kp_ab_number(rms(whole->truth.truth2, whole->truth.elements)).text,
+		    kp_ab_number(rms(whole->truth.original2, whole->truth.elements)).text,
+		    kp_ab_number(rms(whole->truth.candidate2, whole->truth.elements)).text);
 	for (int j = 0; j < KP_AB_WORST && whole->worst[j].difference > 0; j++)
 		kp_ab_write("%s[%llu,%llu,%s,%s]", j ? "," : "",
 			    (unsigned long long)whole->worst[j].row,
@@ -147,7 +160,7 @@ static void conclude(const struct kp_ab_slot *slot, enum kp_ab_fault fault, bool
 
 	if (fault != KP_AB_FAULT_NONE)
 		atomic_fetch_or(&kp_ab.wrong, 1U << slot->job.number);
-	else if (variant && !says_little)
+	else if (variant && !says_little && !slot->extra)
 		atomic_fetch_add(&variant->passed, 1);
 }
 
@@ -157,9 +170,11 @@ static void judge(const struct kp_ab_slot *slot)
 	bool inputs_changed = changes_inputs(slot), says_little = true, more = false;
 	enum kp_ab_fault fault = KP_AB_FAULT_NONE;
 
-	kp_ab_write("{\"shadow\":{\"rule\":%u,\"shape\":\"%016llx\",\"poison\":\"%08x\","
-		    "\"outputs\":[",
+	kp_ab_write("{\"shadow\":{\"rule\":%u,\"shape\":\"%016llx\",\"poison\":\"%08x\",",
 		    job->number, (unsigned long long)job->shape, slot->poison);
+	if (slot->extra)
+		kp_ab_write("\"inputs\":\"%s\",", kp_ab_extra_names[slot->extra - 1]);
+	kp_ab_write("\"outputs\":[");
 	for (uint32_t i = 0; i < job->data_count; i++) {
 		struct kp_ab_accuracy_verdict found;
 		struct whole whole;
@@ -167,6 +182,7 @@ static void judge(const struct kp_ab_slot *slot)
 		if (job->data[i].role == KP_AB_INPUT)
 			continue;
 		whole = add_up(&slot->host->outputs[i], blocks_of(&job->data[i]), slot->noise);
+		whole.truth = kp_ab_truth_of(slot, i);
 		found = judge_output(slot, &job->data[i], &whole, inputs_changed);
 		fault = fault == KP_AB_FAULT_NONE ? found.fault : fault;
 		says_little &= found.says_little;
@@ -180,6 +196,24 @@ static void judge(const struct kp_ab_slot *slot)
 	conclude(slot, fault, says_little);
 }
 
+static bool is_there(const struct kp_ab_slot *slot)
+{
+	return atomic_load(&slot->busy) && slot->host && *slot->told == slot->turn;
+}
+
+static void judge_slot(struct kp_ab_slot *slot)
+{
+	atomic_thread_fence(memory_order_acquire);
+	judge(slot);
+	atomic_store(&slot->busy, 0);
+}
+
+void kp_ab_judge_first(struct kp_ab_slot *slot, struct kp_ab_slot *before)
+{
+	slot->before = before;
+	slot->before_turn = before ? before->turn : 0;
+}
+
 void kp_ab_judge(void)
 {
 	for (size_t i = 0; i < KP_AB_CONTEXTS_MOST; i++) {
@@ -188,11 +222,13 @@ void kp_ab_judge(void)
 		for (size_t j = 0; context && j < KP_AB_SLOTS; j++) {
 			struct kp_ab_slot *slot = &context->slots[j];
 
-			if (!atomic_load(&slot->busy) || !slot->host || *slot->told != slot->turn)
+			if (!is_there(slot))
 				continue;
-			atomic_thread_fence(memory_order_acquire);
-			judge(slot);
-			atomic_store(&slot->busy, 0);
+			/* It came before on the same stream: it is there. */
+			if (slot->before && slot->before->turn == slot->before_turn &&
+			    is_there(slot->before))
+				judge_slot(slot->before);
+			judge_slot(slot);
 		}
 	}
 }

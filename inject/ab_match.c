@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inject/ab_modules.h"
 #include "inject/library_doors.h"
 
 #define PLACES 8192U /* a power of two */
@@ -172,6 +173,26 @@ static void judge_layout(const struct kp_ab_layout *layout, struct verdict *out)
 	}
 }
 
+/* Those of these rules that want the function's module, or any. */
+static uint32_t keep_modules(uint32_t rules, CUfunction handle, CUfunction function)
+{
+	uint64_t hash = 0;
+	uint32_t kept = rules;
+
+	for (; rules; rules &= rules - 1) {
+		uint32_t number = (uint32_t)__builtin_ctz(rules);
+		uint64_t wanted = plan->rules[number].module;
+
+		if (!wanted)
+			continue;
+		hash = hash ? hash : kp_ab_modules_of(handle, function);
+		kp_ab_modules_seen(number, hash, hash == wanted);
+		if (hash != wanted)
+			kept &= ~(1U << number);
+	}
+	return kept;
+}
+
 /* A launch takes a CUkernel in place of a CUfunction; only the latter has a name and parameters. */
 static struct verdict find_out(CUfunction handle, struct kp_ab_layout *layout)
 {
@@ -185,6 +206,7 @@ static struct verdict find_out(CUfunction handle, struct kp_ab_layout *layout)
 		return out;
 	if (name)
 		out = judge_name(name);
+	out.rules = keep_modules(out.rules, handle, function);
 	if ((!out.rules && !out.members) || !read_layout(function, layout))
 		return (struct verdict){0, 0};
 	if (out.members)

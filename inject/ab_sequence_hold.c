@@ -28,7 +28,7 @@ bool kp_ab_held_copy(const struct kp_ab_launch *launch, const struct kp_ab_layou
 {
 	size_t at = 0;
 
-	if (launch->extra || launch->attributed || (layout->count && !launch->parameters) ||
+	if (launch->extra || launch->has_attributes || (layout->count && !launch->parameters) ||
 	    !has_size(launch, layout))
 		return false;
 	out->function = launch->function;

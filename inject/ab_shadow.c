@@ -8,12 +8,28 @@
  * and after the candidate, which must leave them alone.
  */
 #define __CUDA_API_VERSION_INTERNAL
+#include "inject/ab_extra.h"
 #include "inject/ab_state.h"
 
 #include <string.h>
 
 #define GUARD_BYTES 256U
 #define ALIGNED 256U
+
+/* No replacement is to touch any other memory. */
+bool kp_ab_job_is_known(const struct kp_ab_job *job)
+{
+	for (uint32_t i = 0; i < job->data_count; i++) {
+		CUdeviceptr base = 0;
+		size_t bytes = 0;
+
+		if (kp_ab.driver.range(&base, &bytes, job->data[i].address) != CUDA_SUCCESS ||
+		    job->data[i].address - base > bytes ||
+		    job->data[i].bytes > bytes - (job->data[i].address - base))
+			return false;
+	}
+	return true;
+}
 
 static const uint32_t poisons[2] = {0xffffffffU, 0x5a5a5a5aU};
 
@@ -91,7 +107,7 @@ static struct kp_ab_result *result_of(const struct kp_ab_slot *slot)
 static bool copy(struct kp_ab_context *context, const struct kp_ab_slot *slot,
 		 struct kp_matrix from, struct kp_matrix to)
 {
-	const struct kp_copy_args args = {from, to};
+	const struct kp_copy_args args = {from, to, KP_COPY_PLAIN};
 
 	return kp_ab.candidates->copy(context->set.compare, &args, slot->job.stream) == KP_OK;
 }
@@ -179,6 +195,7 @@ enum kp_ab_reason kp_ab_shadow_begin(struct kp_ab_context *context, const struct
 	bool noise = has_noise(job, tried);
 	struct kp_ab_slot *slot = kp_ab_context_slot(context, &kp_ab.driver, room_for(job, noise));
 	enum kp_ab_reason reason;
+	size_t touched;
 
 	*out = NULL;
 	if (!slot)
@@ -186,10 +203,14 @@ enum kp_ab_reason kp_ab_shadow_begin(struct kp_ab_context *context, const struct
 	slot->job = *job;
 	slot->noise = noise;
 	slot->repeated = false;
+	slot->extra = 0;
+	slot->before = NULL;
 	slot->poison = poisons[tried % 2];
 	slot->turn++;
+	touched = lay_out(slot);
+	kp_ab_truth_begin(slot, tried);
 	/* If anything fails from here on, the slot stays taken: the GPU may still work in it. */
-	reason = run_candidate(context, slot, lay_out(slot));
+	reason = run_candidate(context, slot, touched);
 	if (reason == KP_AB_REASON_SHADOW)
 		*out = slot;
 	return reason;
@@ -236,6 +257,7 @@ static void fetch(struct kp_ab_slot *slot)
 		       slot->job.data_count * sizeof(slot->host->outputs[0]);
 	uint64_t told = slot->device + sizeof(struct kp_ab_result);
 
+	kp_ab_truth_fetch(slot);
 	if (kp_ab.driver.fill(told, slot->turn, 1, slot->job.stream) == CUDA_SUCCESS &&
 	    kp_ab.driver.fetch(slot->host, slot->device, bytes, slot->job.stream) == CUDA_SUCCESS)
 		kp_ab.driver.fetch((char *)slot->host + sizeof(struct kp_ab_result), told,

@@ -18,6 +18,7 @@
 struct kp_ab_variant {
 	_Atomic uint64_t shape;
 	_Atomic uint32_t tried, passed;
+	_Atomic bool tried_elsewhere; /* its trial has passed, or need not be */
 	_Atomic uint64_t launches;
 	_Atomic uint32_t samples;
 };
@@ -66,7 +67,7 @@ bool kp_ab_counts_are_shared(void);
 /* ab.c: what the first of these rules that fits makes of a launch. False: none fits. */
 bool kp_ab_launch_job(const struct kp_ab_launch *launch, uint32_t rules,
 		      const struct kp_ab_layout *layout, struct kp_ab_job *out);
-/* Whether all declared data is in memory that the driver knows. */
+/* ab_shadow.c: whether all declared data is in memory that the driver knows. */
 bool kp_ab_job_is_known(const struct kp_ab_job *job);
 
 /* The variant of a shape; NULL: there are too many. */
@@ -87,6 +88,8 @@ bool kp_ab_shadow_end(struct kp_ab_context *context, struct kp_ab_slot *slot, bo
 
 /* ab_judge.c, with the mutex: what has come of comparisons. */
 void kp_ab_judge(void);
+/* One that is under way is judged when another one has been; `before` may be NULL. */
+void kp_ab_judge_first(struct kp_ab_slot *slot, struct kp_ab_slot *before);
 
 /* ab_turns.c */
 enum kp_ab_turn { KP_AB_TURN_ORIGINAL, KP_AB_TURN_CANDIDATE, KP_AB_TURN_SHADOW };

@@ -114,10 +114,11 @@ static void write_phase(const struct kp_ab_boundary *begin, const struct kp_ab_b
 	    kp_ab.driver.elapsed(&ms, begin->event, end->event) != CUDA_SUCCESS)
 		return;
 	kp_ab_write("{\"phase\":{\"pid\":%ld,\"number\":%llu,\"candidate\":%s,\"us\":%s,"
-		    "\"eligible\":%llu}}\n",
+		    "\"eligible\":%llu,\"units\":%llu}}\n",
 		    (long)getpid(), (unsigned long long)begin->number,
 		    begin->candidate ? "true" : "false", kp_ab_number((double)ms * 1e3).text,
-		    (unsigned long long)(end->eligible - begin->eligible));
+		    (unsigned long long)(end->eligible - begin->eligible),
+		    (unsigned long long)(end->units - begin->units));
 }
 
 static void harvest_phases(struct kp_ab_context *context)

@@ -3,8 +3,8 @@
  *
  * Of a variant that was verified, each so-many-th launch is shadowed again. In measure mode some
  * launches are timed, original and candidate in pairs of either order, where they stand in the
- * program; the others belong to phases of a number of launches in the order original, candidate,
- * candidate, original.
+ * program; the others belong to phases of a number of launches, or of ranges of the program's
+ * (--unit-range), in the order original, candidate, candidate, original.
  */
 #define __CUDA_API_VERSION_INTERNAL
 #include "inject/ab_state.h"
@@ -22,8 +22,22 @@ static struct {
 	_Atomic uint64_t eligible, end; /* launches so far; where the stretch ends */
 	_Atomic uint64_t phases; /* that have begun; the last one is under way, but in a pause */
 	_Atomic uint64_t count;  /* of both */
+	_Atomic uint64_t ranges; /* that have begun, where phases count by them */
 	_Atomic bool pauses, is_pause;
 } stretch;
+
+const char *kp_ab_unit_range(void)
+{
+	if (!kp_ab_is_on() || kp_ab.plan.header->unit == KP_AB_NONE)
+		return NULL;
+	return kp_ab.plan.texts + kp_ab.plan.header->unit;
+}
+
+/* The next eligible launch is where a stretch may begin. */
+void kp_ab_unit_begins(void)
+{
+	atomic_fetch_add(&stretch.ranges, 1);
+}
 
 /*
  * Pairs, the second of which is what the first was not; of so many rules by turns. Of each rule the
@@ -46,11 +60,13 @@ static bool is_candidates(uint64_t phase)
 	return phase % 4 == 1 || phase % 4 == 2;
 }
 
-/* `number`: of the launch that begins it. With or without the mutex. */
+/* `number`: of the launch that begins it; `unit`: of what it is counted by. With or without the
+ * mutex. */
 static void begin_stretch(struct kp_ab_context *context, CUstream stream, uint64_t number,
-			  bool locked)
+			  uint64_t unit, bool locked)
 {
-	struct kp_ab_boundary begin = {.number = atomic_load(&stretch.phases), .eligible = number};
+	struct kp_ab_boundary begin = {
+		.number = atomic_load(&stretch.phases), .eligible = number, .units = unit};
 	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
 
 	begin.is_phase = !atomic_load(&stretch.pauses) || atomic_load(&stretch.is_pause) ||
@@ -73,11 +89,16 @@ static void begin_stretch(struct kp_ab_context *context, CUstream stream, uint64
 static void advance(struct kp_ab_context *context, CUstream stream, uint32_t launches, bool locked)
 {
 	uint64_t number = atomic_fetch_add(&stretch.eligible, launches);
-	uint64_t end = atomic_load(&stretch.end);
+	uint64_t end = atomic_load(&stretch.end), unit = number;
 
-	if (number >= end &&
-	    atomic_compare_exchange_strong(&stretch.end, &end, number + kp_ab.plan.header->phase))
-		begin_stretch(context, stream, number, locked);
+	if (kp_ab.plan.header->unit != KP_AB_NONE) {
+		unit = atomic_load(&stretch.ranges);
+		if (unit == 0)
+			return; /* none has begun yet: originals */
+	}
+	if (unit >= end &&
+	    atomic_compare_exchange_strong(&stretch.end, &end, unit + kp_ab.plan.header->phase))
+		begin_stretch(context, stream, number, unit, locked);
 }
 
 /* Whether a launch is in a phase of candidates. */
@@ -94,6 +115,20 @@ static struct kp_ab_choice original(enum kp_ab_reason reason)
 	return (struct kp_ab_choice){KP_AB_TURN_ORIGINAL, reason, false, 0};
 }
 
+/* Phases of ranges are all of one arm, as those of graphs are: times are taken in pauses. */
+static struct kp_ab_choice choose_by_ranges(struct kp_ab_variant *variant,
+					    struct kp_ab_context *context,
+					    const struct kp_ab_job *job)
+{
+	atomic_store(&stretch.pauses, true);
+	advance(context, job->stream, 1, false);
+	if (atomic_load(&stretch.is_pause))
+		return draw_sample(&variant->samples, job->shape, 1);
+	if (!is_candidates(atomic_load(&stretch.phases) - 1))
+		return original(KP_AB_REASON_ORIGINAL_PHASE);
+	return (struct kp_ab_choice){KP_AB_TURN_CANDIDATE, KP_AB_REASON_COUNT, false, 0};
+}
+
 /* Of a variant that was verified, and not in a capture. */
 static struct kp_ab_choice choose_verified(struct kp_ab_variant *variant,
 					   struct kp_ab_context *context,
@@ -108,6 +143,8 @@ static struct kp_ab_choice choose_verified(struct kp_ab_variant *variant,
 		return original(KP_AB_REASON_SHADOW_MODE);
 	if (mode == KP_AB_SWAP)
 		return (struct kp_ab_choice){KP_AB_TURN_CANDIDATE, KP_AB_REASON_COUNT, false, 0};
+	if (kp_ab.plan.header->unit != KP_AB_NONE && kp_ab.plan.header->phase)
+		return choose_by_ranges(variant, context, job);
 	if (number % SAMPLE_EACH == SAMPLE_EACH / 2)
 		return draw_sample(&variant->samples, job->shape, 1);
 	if (!phase_is_on(context, job->stream))

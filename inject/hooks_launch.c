@@ -173,7 +173,7 @@ LAUNCH(cuLaunchKernel_ptsz, true);
 			per_thread,                                                                \
 			parameters,                                                                \
 			extra,                                                                     \
-			known->numAttrs != 0};                                                     \
+			known->numAttrs > 0};                                                      \
 		struct kp_run_open run;                                                            \
 		CUresult result;                                                                   \
                                                                                                    \
@@ -221,7 +221,7 @@ void *kp_ab_wrapper(size_t hook)
 	case KP_HOOK_cuLaunchKernelEx_ptsz:
 		return (void *)ruled_cuLaunchKernelEx_ptsz;
 	default:
-		return NULL;
+		return kp_ab_wrapper_of_modules(hook);
 	}
 }
 

@@ -17,6 +17,7 @@
 
 #include <nvtx3/nvToolsExt.h>
 
+#include "inject/ab.h"
 #include "inject/boards.h"
 #include "inject/runs.h"
 #include "inject/standby.h"
@@ -70,7 +71,8 @@ static struct {
 	uint32_t *written;   /* the writer's number of each name; worker only */
 	size_t written_count;
 	bool broken; /* forked in the middle of a change: names cannot be used */
-	_Atomic uint32_t watched_plus_one; /* number of --range's name; 0: not looked up yet */
+	/* Numbers of the names of --range and of kprof ab's --unit-range; 0: not looked up yet. */
+	_Atomic uint32_t watched_plus_one, unit_plus_one;
 } nvtx = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static _Thread_local struct stacks *own;
@@ -193,16 +195,27 @@ static uint32_t domain_of(nvtxDomainHandle_t domain)
 	return domain ? NUMBER_OF(domain) : intern("");
 }
 
-/* Tells the windows of a range that begins, where it has the name that --range asks for. */
+/* Whether it is that name, whose number is looked up once. */
+static bool is_named(uint32_t name, const char *wanted, _Atomic uint32_t *number_plus_one)
+{
+	if (!*number_plus_one)
+		*number_plus_one = intern(wanted) + 1;
+	return name != NO_NAME && name + 1 == *number_plus_one;
+}
+
+/*
+ * Tells the windows of a range that begins, where it has the name that --range asks for, and
+ * kprof ab likewise.
+ */
 static void tell_begin(struct open_range *range)
 {
-	const char *watched = kp_window_settings()->range;
+	const char *watched = kp_window_settings()->range, *unit = kp_ab_unit_range();
 
+	if (unit && is_named(range->name, unit, &nvtx.unit_plus_one))
+		kp_ab_unit_begins();
 	if (!watched[0])
 		return;
-	if (!nvtx.watched_plus_one)
-		nvtx.watched_plus_one = intern(watched) + 1;
-	if (range->name != NO_NAME && range->name + 1 == nvtx.watched_plus_one)
+	if (is_named(range->name, watched, &nvtx.watched_plus_one))
 		kp_windows_range_begin(&range->opens_window);
 }
 

@@ -136,6 +136,13 @@ static enum kp_status launch(const struct kp_candidates_set *set, uint32_t built
 	return KP_INVALID;
 }
 
+static bool piece(uint32_t builtin, const int64_t *values, uint64_t draw, struct kp_piece *out)
+{
+	union args args;
+
+	return fill(builtin, values, &args) && kp_piece_find(builtin, &args, draw, out);
+}
+
 static enum kp_status create(const struct kp_kernels_driver *driver, struct kp_candidates_set *out,
 			     int *driver_error)
 {
@@ -163,4 +170,6 @@ __attribute__((visibility("default"))) const struct kp_candidates kp_candidates 
 	.copy = kp_compare_copy,
 	.checksum = kp_compare_checksum,
 	.guard = kp_compare_guard,
+	.piece = piece,
+	.compare_piece = kp_piece_compare,
 };

@@ -10,9 +10,10 @@
 #define KP_KERNELS_CANDIDATES_H
 
 #include "kernels/compare.h"
+#include "kernels/piece.h"
 #include "trace/ab_plan.h"
 
-#define KP_CANDIDATES_VERSION 1U
+#define KP_CANDIDATES_VERSION 2U
 #define KP_CANDIDATES_SYMBOL "kp_candidates"
 
 /* Code that is loaded for the context that was current. */
@@ -45,6 +46,11 @@ struct kp_candidates {
 				   const struct kp_checksum_args *args, void *stream);
 	enum kp_status (*guard)(const struct kp_compare *compare, const struct kp_guard_args *args,
 				void *stream);
+	/* As kp_piece_find and kp_piece_compare. */
+	bool (*piece)(uint32_t builtin, const int64_t *values, uint64_t draw, struct kp_piece *out);
+	enum kp_status (*compare_piece)(const struct kp_piece *piece, const void *const *inputs,
+					const void *original, const void *candidate,
+					struct kp_piece_errors *out);
 };
 
 /* The kp_dtype of a type as in trace/library_call.h; KP_DTYPE_COUNT: it has none here. */

@@ -187,6 +187,19 @@ extern "C" __global__ void __launch_bounds__(KP_COMPARE_THREADS)
 		args.parts[args.pass * KP_COMPARE_BLOCKS + blockIdx.x] = parts[0];
 }
 
+/* Exact, on the bits: a half is one less in the exponent. */
+__device__ inline unsigned changed(unsigned bits, unsigned change, unsigned mantissa,
+				   unsigned exponents)
+{
+	unsigned exponent = bits >> mantissa & exponents;
+
+	if (change == KP_COPY_NEGATED)
+		return bits ^ (exponents + 1) << mantissa;
+	if (change == KP_COPY_HALVED && exponent > 1 && exponent < exponents)
+		return bits - (1u << mantissa);
+	return bits;
+}
+
 extern "C" __global__ void __launch_bounds__(KP_COMPARE_THREADS)
 	kp_compare_copy_kernel(const __grid_constant__ struct kp_copy_args args)
 {
@@ -197,10 +210,13 @@ extern "C" __global__ void __launch_bounds__(KP_COMPARE_THREADS)
 		long long to = place(args.to, i / columns, i % columns);
 
 		if (args.from.dtype == KP_DTYPE_FP32)
-			((unsigned *)args.to.data)[to] = ((const unsigned *)args.from.data)[from];
+			((unsigned *)args.to.data)[to] = changed(
+				((const unsigned *)args.from.data)[from], args.change, 23, 255);
 		else
 			((unsigned short *)args.to.data)[to] =
-				((const unsigned short *)args.from.data)[from];
+				changed(((const unsigned short *)args.from.data)[from], args.change,
+					args.from.dtype == KP_DTYPE_BF16 ? 7 : 10,
+					args.from.dtype == KP_DTYPE_BF16 ? 255 : 31);
 	}
 }
 

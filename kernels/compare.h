@@ -68,8 +68,12 @@ struct kp_compare_args {
 	struct kp_compare_part *parts;        /* 2 · KP_COMPARE_BLOCKS in device memory, by pass */
 };
 
+/* What becomes of elements that are copied: of NaN, infinity and subnormal numbers no half. */
+enum kp_copy_change { KP_COPY_PLAIN, KP_COPY_NEGATED, KP_COPY_HALVED };
+
 struct kp_copy_args {
 	struct kp_matrix from, to; /* of one size and type */
+	uint32_t change;           /* enum kp_copy_change */
 };
 
 /* A sum over elements and places that any change of an element changes, a part for each block. */

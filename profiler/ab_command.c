@@ -47,6 +47,22 @@ static const struct kp_option way_options[] = {
 	{.name = "phase", .type = KP_OPTION_COUNT, .offset = AT(ab_phase), .argument = "N",
 	 .help = "With measure: launches that rules fit come in phases of N, with replacements and "
 		 "without, for times end to end; 2000 by default, 0 is no phases."},
+	{.name = "unit-range", .type = KP_OPTION_TEXT, .offset = AT(ab_unit), .argument = "NAME",
+	 .help = "Phases count NVTX ranges of that name, of any thread and domain, and --phase "
+		 "says how many each has (20 by default): one range a token or an iteration, and "
+		 "the report has these per second, with replacements and without. Nothing is "
+		 "replaced in phases before the first one."},
+	{.name = "try", .type = KP_OPTION_FLAG, .offset = AT(ab_try),
+	 .help = "Try replacements of the user's (modules and libraries) in a process of their own "
+		 "first, on copies of a launch's data: a fault there ends that process, here it "
+		 "would end the program's CUDA context. The program does not wait; until the "
+		 "answer has come its launches are left alone. The default; built-ins need none."},
+	{.name = "no-try", .type = KP_OPTION_FLAG, .offset = AT(ab_no_try),
+	 .help = "Let them run in the program at once, in shadow."},
+	{.name = "try-limit", .type = KP_OPTION_NUMBER, .offset = AT(ab_try_limit_s),
+	 .argument = "SECONDS", .minimum = 0.1, .maximum = 3600, .suffix = 's',
+	 .help = "How long a replacement may take in its trial, which is two launches; 60 by "
+		 "default. After that it counts as one that hangs."},
 	{0},
 };
 static const struct kp_option check_options[] = {
@@ -92,6 +108,8 @@ static const char *const description[] = {
 	"is replaced that was right outside of captures, with the same shape; each launch gets one "
 	"of the two. Cooperative kernels, and launches with attributes that others depend on, are "
 	"left alone. In any doubt the original runs.",
+	"Replacements of the user's are tried in a process of their own first, on copies of the "
+	"data of a live launch (--no-try: not).",
 	NULL,
 };
 static const struct kp_example examples[] = {
@@ -102,6 +120,8 @@ static const struct kp_example examples[] = {
 	 "One rule of one's own."},
 	{"kprof ab --mode swap --check-output cmp -- ./my_inference",
 	 "Whether its output is the same to the last byte."},
+	{"kprof ab --unit-range token --phase 50 -- ./my_inference",
+	 "Tokens per second, where the program marks each with a range."},
 	{"kprof ab --list", "The rules that kprof has."},
 	{"kprof ab --suggest run.kprof --out mine.yaml", "Begin a rule of one's own."},
 	{"kprof ab --self-test", "Whether kprof ab can be believed on this machine."},
@@ -110,7 +130,8 @@ static const struct kp_example examples[] = {
 static const struct kp_example statuses[] = {
 	{"0", "CMD succeeded, and the report has verdicts."},
 	{"122", "CMD succeeded, but nothing was replaced (with shadow: compared)."},
-	{"123", "CMD succeeded, but a replacement's results were wrong; or the self-test failed."},
+	{"123", "CMD succeeded, but a replacement's results were wrong, or it did harm in its "
+		"trial; or the self-test failed."},
 	{"125", "kprof failed, or was called wrongly."},
 	{"126", "CMD was found, but cannot be run."},
 	{"127", "CMD was not found."},

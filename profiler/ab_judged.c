@@ -40,7 +40,7 @@ static size_t time_phases(const struct kp_ab_results *results, uint32_t length,
 		if (phase->number >= 2)
 			times[count++] = (struct kp_ab_time){
 				phase->pid, phase->number,
-				phase->us * length / (double)phase->eligible, phase->candidate};
+				phase->us * length / (double)phase->units, phase->candidate};
 	}
 	return count;
 }
@@ -74,6 +74,18 @@ static double taken(const struct kp_ab_times *times)
 	return (double)times->count + (double)times->host_bound;
 }
 
+/* Eligible launches of a phase, which may be counted by ranges. */
+static double launches_of(const struct kp_ab_results *results, uint32_t phase)
+{
+	double launches = 0, units = 0;
+
+	for (size_t i = 0; i < results->phase_count; i++) {
+		launches += (double)results->phases[i].eligible;
+		units += (double)results->phases[i].units;
+	}
+	return units > 0 ? phase * launches / units : 0;
+}
+
 /* A part of a phase in which so many times as long as this passes once. */
 static struct kp_ab_part part_of(const struct kp_ab_estimate *of, double times,
 				 const struct kp_ab_estimate *phase)
@@ -87,7 +99,7 @@ static struct kp_ab_part part_of(const struct kp_ab_estimate *of, double times,
  * as the median. Where graphs were timed, they are what a phase consists of: each as long as the
  * median, and with each rule's change. Rules whose change is not known are taken to change nothing.
  */
-static void predict(const struct kp_ab_results *results, uint32_t phase, struct kp_ab_judged *out)
+static void predict(const struct kp_ab_results *results, double phase, struct kp_ab_judged *out)
 {
 	struct kp_ab_part parts[KP_AB_RULES_MOST] = {{0}};
 	const struct kp_ab_estimate *end = &out->end.estimate;
@@ -135,6 +147,6 @@ enum kp_status kp_ab_judge_results(const struct kp_ab_results *results, uint32_t
 	if (status == KP_OK)
 		status = judge_end(results, phase, &out->end);
 	if (status == KP_OK)
-		predict(results, phase, out);
+		predict(results, launches_of(results, phase), out);
 	return status;
 }

@@ -20,7 +20,8 @@ struct kp_ab_judged {
 	enum kp_ab_agreement agreement;
 };
 
-/* `phase`: eligible launches of a phase; 0: there were none. Errors: KP_NO_MEMORY. */
+/* `phase`: so many eligible launches, or ranges, are a phase; 0: there were none. Errors:
+ * KP_NO_MEMORY. */
 enum kp_status kp_ab_judge_results(const struct kp_ab_results *results, uint32_t phase,
 				   struct kp_ab_judged *out);
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/trier.h"
 #include "trace/vector.h"
 
 /* ---- values ---- */
@@ -89,6 +90,21 @@ static void take_worst(struct kp_ab_accuracy *accuracy, const cJSON *list)
 	}
 }
 
+static void add_truth(struct kp_ab_accuracy *accuracy, const cJSON *map)
+{
+	bool good = true;
+	uint64_t elements = whole(map, "elements", &good);
+	double rms = real_of(map, "rms"), original = real_of(map, "rms_original");
+	double candidate = real_of(map, "rms_candidate");
+
+	if (!good || elements == 0 || isnan(rms + original + candidate))
+		return;
+	accuracy->truth_elements += elements;
+	accuracy->truth2 += rms * rms * (double)elements;
+	accuracy->truth_original2 += original * original * (double)elements;
+	accuracy->truth_candidate2 += candidate * candidate * (double)elements;
+}
+
 static bool add_output(struct kp_ab_rule_result *rule, const cJSON *map)
 {
 	bool good = true;
@@ -120,6 +136,7 @@ static bool add_output(struct kp_ab_rule_result *rule, const cJSON *map)
 	accuracy->rms_original = larger(accuracy->rms_original, real_of(map, "rms_original"));
 	accuracy->cosine = smaller(accuracy->cosine, real_of(map, "cosine"));
 	accuracy->noise_rms = larger(accuracy->noise_rms, real_of(map, "noise_rms"));
+	add_truth(accuracy, cJSON_GetObjectItemCaseSensitive(map, "truth"));
 	return good;
 }
 
@@ -127,13 +144,20 @@ static bool add_shadow(struct kp_ab_results *results, const cJSON *map)
 {
 	struct kp_ab_rule_result *rule = rule_of(results, map);
 	const cJSON *fault = cJSON_GetObjectItemCaseSensitive(map, "fault"), *output;
+	const cJSON *inputs = cJSON_GetObjectItemCaseSensitive(map, "inputs");
 	bool good = rule != NULL;
 
 	if (!good)
 		return false;
 	rule->shadows++;
-	if (cJSON_IsString(fault) && rule->wrong++ == 0)
+	for (int i = 0; cJSON_IsString(inputs) && i < KP_AB_EXTRA_COUNT; i++)
+		rule->extras[i] += strcmp(inputs->valuestring, kp_ab_extra_names[i]) == 0;
+	if (cJSON_IsString(fault) && rule->wrong++ == 0) {
 		snprintf(rule->fault, sizeof(rule->fault), "%s", fault->valuestring);
+		if (cJSON_IsString(inputs))
+			snprintf(rule->fault_inputs, sizeof(rule->fault_inputs), "%s",
+				 inputs->valuestring);
+	}
 	cJSON_ArrayForEach(output, cJSON_GetObjectItemCaseSensitive(map, "outputs")) good &=
 		add_output(rule, output);
 	return good;
@@ -199,11 +223,12 @@ static bool add_phase(struct kp_ab_results *results, const cJSON *map)
 		.pid = whole(map, "pid", &good),
 		.number = whole(map, "number", &good),
 		.eligible = whole(map, "eligible", &good),
+		.units = whole(map, "units", &good),
 		.us = real_of(map, "us"),
 		.candidate = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(map, "candidate")),
 	};
 
-	if (!good || phase.eligible == 0 || !(phase.us >= 0) ||
+	if (!good || phase.units == 0 || !(phase.us >= 0) ||
 	    !kp_vector_grow((void **)&results->phases, results->phase_count,
 			    &results->phase_capacity, sizeof(phase)))
 		return false;
@@ -220,12 +245,51 @@ static bool add_process(struct kp_ab_results *results, const cJSON *map)
 	return good;
 }
 
+static bool add_trial(struct kp_ab_results *results, const cJSON *map)
+{
+	struct kp_ab_rule_result *rule = rule_of(results, map);
+	const cJSON *fault = cJSON_GetObjectItemCaseSensitive(map, "fault");
+	bool good = rule != NULL;
+	uint64_t error = whole(map, "error", &good);
+	enum kp_ab_trial_fault id =
+		cJSON_IsString(fault) ? kp_trial_fault_of(fault->valuestring) : KP_AB_TRIAL_NONE;
+
+	if (!good || id == KP_AB_TRIAL_FAULT_COUNT)
+		return false;
+	rule->trials += id == KP_AB_TRIAL_NONE;
+	if (rule->trial_fault == KP_AB_TRIAL_NONE) {
+		rule->trial_fault = id;
+		rule->trial_error = (int)error;
+	}
+	return true;
+}
+
+/* Each once: several processes load the same. */
+static bool add_module(struct kp_ab_results *results, const cJSON *map)
+{
+	struct kp_ab_rule_result *rule = rule_of(results, map);
+	const cJSON *hash = cJSON_GetObjectItemCaseSensitive(map, "hash");
+	struct kp_ab_module module = {
+		.fits = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(map, "fits"))};
+	size_t i = 0;
+
+	if (!rule || !cJSON_IsString(hash))
+		return false;
+	module.hash = strtoull(hash->valuestring, NULL, 16);
+	while (i < rule->module_count && rule->modules[i].hash != module.hash)
+		i++;
+	if (i == rule->module_count && i < KP_AB_MODULES_MOST)
+		rule->modules[rule->module_count++] = module;
+	return true;
+}
+
 static const struct {
 	const char *key;
 	bool (*add)(struct kp_ab_results *results, const cJSON *map);
 } kinds[] = {
 	{"ab", add_process},    {"counts", add_counts}, {"shadow", add_shadow},
 	{"sample", add_sample}, {"phase", add_phase},   {"replay", add_replay},
+	{"trial", add_trial},   {"module", add_module},
 };
 
 static void add_line(struct kp_ab_results *results, const char *line)

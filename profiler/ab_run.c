@@ -13,6 +13,8 @@
 #include "profiler/rules.h"
 #include "profiler/say.h"
 
+#define PHASE_LAUNCHES 2000
+#define PHASE_RANGES 20
 #define CANDIDATES "libkprof_candidates.so"
 
 /* ---- rules ---- */
@@ -117,14 +119,33 @@ static bool write_file(const char *path, const void *bytes, size_t length)
 	return done;
 }
 
+uint32_t kp_ab_run_phase(const struct kp_settings *settings)
+{
+	if (settings->ab_phase != UINT64_MAX)
+		return (uint32_t)settings->ab_phase;
+	return settings->ab_unit ? PHASE_RANGES : PHASE_LAUNCHES;
+}
+
+/* Whether anything is the user's, and to be tried. */
+static bool needs_trials(const struct kp_ab_run *run)
+{
+	bool builtin = true;
+
+	for (size_t i = 0; i < kp_ab_rules_count(run->rules); i++)
+		builtin &= kp_ab_rules_words(run->rules, i).builtin;
+	return !builtin && !run->settings->ab_no_try;
+}
+
 static bool write_plan(const struct kp_ab_run *run)
 {
 	char candidates[PATH_MAX];
 	const struct kp_ab_plan_settings settings = {
 		.mode = (enum kp_ab_mode)run->settings->ab_mode,
 		.again = run->settings->ab_again ? (uint32_t)run->settings->ab_again : 1,
-		.phase = (uint32_t)run->settings->ab_phase,
+		.phase = kp_ab_run_phase(run->settings),
 		.seed = (uint32_t)getpid(),
+		.trials = needs_trials(run),
+		.unit = run->settings->ab_unit,
 		.candidates = candidates,
 		.results = run->raw,
 	};
@@ -168,7 +189,9 @@ bool kp_ab_run_prepare(struct kp_ab_run *run)
 	} else if (!write_file(run->raw, "", 0)) {
 		return false;
 	}
-	return write_plan(run) && kp_ab_counts_make(run->plan);
+	return write_plan(run) && kp_ab_counts_make(run->plan) &&
+	       (!needs_trials(run) ||
+		kp_trier_start(&run->trier, run->plan, run->raw, run->settings->ab_try_limit_s));
 }
 
 bool kp_ab_run_export(const struct kp_ab_run *run)
@@ -200,6 +223,7 @@ void kp_ab_run_tell_wrong(const struct kp_ab_run *run)
 void kp_ab_run_end(struct kp_ab_run *run)
 {
 	if (run->folder[0]) {
+		kp_trier_stop(&run->trier, run->plan);
 		kp_ab_counts_remove(run->plan);
 		unlink(run->plan);
 		if (!run->settings->ab_raw)

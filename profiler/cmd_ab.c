@@ -6,6 +6,7 @@
  * anything was wrong or nothing replaced shows in the status where it succeeded.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,8 +48,11 @@ static int list_rules(const struct kp_ab_rules *rules)
 	for (size_t i = 0; i < kp_ab_rules_count(rules); i++) {
 		struct kp_ab_rule_words words = kp_ab_rules_words(rules, i);
 
-		fprintf(output.file, "%s\n  %s\n  replaces %s\n  by %s\n", words.name,
-			words.about ? words.about : "", words.matches, words.by);
+		fprintf(output.file, "%s\n  %s\n  replaces %s\n", words.name,
+			words.about ? words.about : "", words.matches);
+		if (words.module)
+			fprintf(output.file, "  of the module %016" PRIx64 "\n", words.module);
+		fprintf(output.file, "  by %s\n", words.by);
 	}
 	return kp_output_close(&output) ? 0 : KP_EXIT_FAILURE;
 }
@@ -82,13 +86,17 @@ static bool write_report(const struct kp_ab_report *view, const char *path)
 static int conclude(const struct kp_ab_report *view)
 {
 	uint64_t done = 0, wrong = 0;
+	bool harmful = false;
 
 	for (size_t i = 0; i < kp_ab_rules_count(view->rules); i++) {
 		const struct kp_ab_rule_result *result = &view->results->rules[i];
 
 		done += view->mode == KP_AB_SHADOW ? result->shadows : kp_ab_replaced(result);
 		wrong += result->wrong;
+		harmful |= kp_trial_fault_is_wrong(result->trial_fault);
 	}
+	if (harmful)
+		kp_say("a replacement did harm where it was tried: the program never had it");
 	if (view->output == KP_ARMS_DIFFERENT)
 		kp_say("the program's output is not that of its own kernels");
 	if (wrong)
@@ -97,7 +105,7 @@ static int conclude(const struct kp_ab_report *view)
 	else if (done == 0)
 		kp_say("nothing was %s: no verdict",
 		       view->mode == KP_AB_SHADOW ? "compared" : "replaced");
-	if (wrong || view->output == KP_ARMS_DIFFERENT)
+	if (wrong || harmful || view->output == KP_ARMS_DIFFERENT)
 		return KP_EXIT_WRONG;
 	return done == 0 ? KP_EXIT_NOT_REPLACED : 0;
 }
@@ -106,9 +114,7 @@ static int report_judged(const struct ab *ab, struct kp_ab_report *view)
 {
 	struct kp_ab_judged *judged = malloc(sizeof *judged);
 	enum kp_status status =
-		judged ? kp_ab_judge_results(view->results, (uint32_t)ab->settings->ab_phase,
-					     judged)
-		       : KP_NO_MEMORY;
+		judged ? kp_ab_judge_results(view->results, view->phase, judged) : KP_NO_MEMORY;
 	bool done = true;
 
 	view->judged = judged;
@@ -129,6 +135,8 @@ static int report(const struct ab *ab, bool failed)
 {
 	struct kp_ab_report view = {.rules = ab->run.rules,
 				    .mode = (enum kp_ab_mode)ab->settings->ab_mode,
+				    .unit = ab->settings->ab_unit,
+				    .phase = kp_ab_run_phase(ab->settings),
 				    .output = ab->output};
 	struct kp_ab_results *results;
 	uint64_t processes;
@@ -167,6 +175,7 @@ static int run(struct ab *ab)
 	if (!kp_ab_run_export(&ab->run) || (check && !kp_arms_redirect(&ab->arms)))
 		return KP_EXIT_FAILURE;
 	status = kp_cmd_record(&settings);
+	kp_trier_stop(&ab->run.trier, ab->run.plan);
 	if (check && !kp_arms_release(&ab->arms))
 		return KP_EXIT_FAILURE;
 	if (check && status == 0 && !kp_arms_compare(&ab->arms, check, &ab->output))
@@ -213,6 +222,10 @@ int kp_cmd_ab(const struct kp_settings *settings)
 
 	if (settings->ab_out && !check_report(settings->ab_out))
 		return KP_EXIT_FAILURE;
+	if (settings->ab_unit && settings->ab_phase == 0)
+		return kp_fail("--unit-range says what a phase consists of: not with --phase 0");
+	if (settings->ab_try && settings->ab_no_try)
+		return kp_fail("--try and --no-try exclude each other");
 	if (settings->ab_suggest)
 		return kp_suggest(settings);
 	if (settings->operand_count == 0 && !settings->ab_list && !settings->ab_self_test)

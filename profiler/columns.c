@@ -191,10 +191,11 @@ static struct kp_human bandwidth(const struct kp_table_row *row, int digits)
 	(void)digits;
 	if (!isfinite(gbps))
 		return out;
+	char letter = kp_traffic_source_letter(row->traffic->source);
 	if (row->traffic->source == KP_TRAFFIC_MEASURED)
-		snprintf(out.text, sizeof out.text, "%.0f", gbps);
+		snprintf(out.text, sizeof out.text, "%.0f %c", gbps, letter);
 	else
-		snprintf(out.text, sizeof out.text, "%.0f±%.0f", gbps, fmax(ci95, 1));
+		snprintf(out.text, sizeof out.text, "%.0f±%.0f %c", gbps, fmax(ci95, 1), letter);
 	return out;
 }
 
@@ -281,11 +282,11 @@ static const struct column columns[] = {
 	{"Calls", calls, RANKING | MEMOPS, EXACT, 0, true, false},
 	{"Bytes", bytes, MEMOPS, ALWAYS, 0, false, false},
 	{"Avg", average, RANKING | MEMOPS, ALWAYS, 0, false, false},
-	{"GB/s", bandwidth, RANKING, TRAFFIC, 0, false, false},
-	{"Peak", of_peak, RANKING, TRAFFIC, 0, false, false},
+	{"GB/s", bandwidth, RANKING, TRAFFIC, 11, false, false},
+	{"Peak", of_peak, RANKING, TRAFFIC, 10, false, false},
 	{"Bytes", traffic_bytes, RANKING, TRAFFIC, 7, false, false},
 	{"FLOP/B", intensity, RANKING, TRAFFIC, 6, false, false},
-	{"Bound", bound, RANKING, TRAFFIC, 0, false, true},
+	{"Bound", bound, RANKING, TRAFFIC, 9, false, true},
 	{"Room", room, RANKING, TRAFFIC, 8, false, false},
 	{"Med", median, RANKING | MEMOPS, ALWAYS, 4, false, false},
 	{"Min", minimum, RANKING | MEMOPS, ALWAYS, 2, false, false},
@@ -303,7 +304,7 @@ static const struct column columns[] = {
 // clang-format on
 
 #define COLUMN_COUNT (sizeof columns / sizeof *columns)
-#define LAST_LEAVER 8
+#define LAST_LEAVER 11
 
 struct layout {
 	bool shown[COLUMN_COUNT];
@@ -436,7 +437,7 @@ static void print_titles(FILE *file, const struct layout *layout, const struct k
 		if (layout->shown[i])
 			print_cell(file, columns[i].title, layout->width[i], columns[i].left);
 	}
-	fputs(table->name_title, file);
+	kp_text_fit(file, table->name_title, layout->name_width);
 	kp_style_end(file, colors, KP_STYLE_TITLE);
 	fputc('\n', file);
 }

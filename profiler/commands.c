@@ -175,7 +175,7 @@ static const struct kp_option view_options[] = {
 		 "in the sequence of kernels; else each NVTX range called RANGE is one. CSV then "
 		 "holds the iterations."},
 	{.name = "threshold", .letter = 't', .type = KP_OPTION_NUMBER, .offset = AT(threshold_pct),
-	 .argument = "PCT", .minimum = 0, .maximum = 100,
+	 .argument = "PCT", .minimum = 0, .maximum = 100, .suffix = '%',
 	 .help = "Mark rows with more than PCT percent of kernel time, and look for candidates for "
 		 "specialised kernels among them; 30 by default."},
 	{.name = "findings", .type = KP_OPTION_FLAG, .offset = AT(findings),
@@ -583,8 +583,9 @@ int kp_commands_run(const struct kp_command *command, int argc, char **argv)
 				       .limit = UINT64_MAX,
 				       .ab_mode = KP_AB_MEASURE,
 				       .ab_again = 64,
-				       .ab_phase = 2000,
+				       .ab_phase = UINT64_MAX,
 				       .ab_rounds = 5,
+				       .ab_try_limit_s = 60,
 				       .margin_pct = 1,
 				       .live = {.units = 1, .frames = KP_TOP_NO_FRAMES}};
 	char complaint[KP_COMPLAINT_BYTES];

@@ -303,7 +303,7 @@ static void emit_ranking(struct kp_emit *emit, const struct kp_report *report)
 		const struct kp_kernel_row *kernel = &report->kernels[report->kernels_by_time[i]];
 		kp_emit_map_begin(emit, NULL);
 		kp_emit_string(emit, "operator", report->operators[kernel->operator_index].name);
-		kp_emit_string(emit, "id", kp_id_of_kernel(report, kernel).text);
+		kp_emit_string(emit, "id", kp_id_of_kernel(kernel).text);
 		kp_fields_emit(emit, &kp_kernel_fields, kernel);
 		if (report->windows.scaled)
 			kp_fields_emit(emit, &kp_kernel_estimate_fields, kernel);

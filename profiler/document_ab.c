@@ -1,8 +1,10 @@
 /* The report of an A/B run as kprof.ab/v1; see print_ab.h. docs/rules.md explains every key. */
+#include <inttypes.h>
 #include <math.h>
 
 #include "profiler/document.h"
 #include "profiler/print_ab.h"
+#include "profiler/trier.h"
 
 static void emit_worst(struct kp_emit *emit, const struct kp_ab_accuracy *accuracy)
 {
@@ -33,6 +35,12 @@ static void emit_accuracy(struct kp_emit *emit, const struct kp_ab_accuracy *acc
 	kp_emit_number(emit, "rms_original", accuracy->rms_original, 12);
 	kp_emit_number(emit, "cosine", accuracy->cosine, 12);
 	kp_emit_number(emit, "noise_rms", accuracy->noise_rms, 12);
+	kp_emit_count(emit, "truth_elements", accuracy->truth_elements);
+	kp_emit_number(emit, "truth_rms", kp_ab_truth_rms(accuracy, accuracy->truth2), 12);
+	kp_emit_number(emit, "truth_rms_original",
+		       kp_ab_truth_rms(accuracy, accuracy->truth_original2), 12);
+	kp_emit_number(emit, "truth_rms_candidate",
+		       kp_ab_truth_rms(accuracy, accuracy->truth_candidate2), 12);
 	emit_worst(emit, accuracy);
 	kp_emit_map_end(emit);
 }
@@ -66,6 +74,10 @@ static void emit_end(struct kp_emit *emit, const struct kp_ab_report *view)
 
 	kp_emit_map_begin(emit, "end_to_end");
 	kp_emit_count(emit, "phases", view->results->phase_count);
+	kp_emit_string(emit, "unit_range", view->unit);
+	kp_emit_count(emit, "phase_units", view->phase);
+	kp_emit_number(emit, "original_units_per_s", kp_ab_units_per_s(view, 0), 3);
+	kp_emit_number(emit, "candidate_units_per_s", kp_ab_units_per_s(view, 1), 3);
 	kp_emit_number(emit, "original_phase_ns", of->median_us[0] * 1e3, 0);
 	kp_emit_number(emit, "candidate_phase_ns", of->median_us[1] * 1e3, 0);
 	kp_emit_number(emit, "speedup", known(of, kp_ab_speedup(of->change_pct)), 4);
@@ -102,6 +114,21 @@ static void emit_replays(struct kp_emit *emit, const struct kp_ab_rule_result *r
 	kp_emit_map_end(emit);
 }
 
+static void emit_modules(struct kp_emit *emit, const struct kp_ab_rule_result *result)
+{
+	char hash[17];
+
+	kp_emit_list_begin(emit, "modules");
+	for (size_t i = 0; i < result->module_count; i++) {
+		snprintf(hash, sizeof hash, "%016" PRIx64, result->modules[i].hash);
+		kp_emit_map_begin(emit, NULL);
+		kp_emit_string(emit, "hash", result->modules[i].hash ? hash : NULL);
+		kp_emit_bool(emit, "fits", result->modules[i].fits);
+		kp_emit_map_end(emit);
+	}
+	kp_emit_list_end(emit);
+}
+
 static void emit_rule(struct kp_emit *emit, const struct kp_ab_report *view, size_t rule)
 {
 	const struct kp_ab_rule_result *result = &view->results->rules[rule];
@@ -119,8 +146,19 @@ static void emit_rule(struct kp_emit *emit, const struct kp_ab_report *view, siz
 	for (int i = 0; i < KP_AB_REASON_COUNT; i++)
 		kp_emit_count(emit, kp_ab_reason_names[i], result->reasons[i]);
 	kp_emit_map_end(emit);
+	emit_modules(emit, result);
+	kp_emit_count(emit, "trials", result->trials);
+	kp_emit_string(emit, "trial_fault",
+		       result->trial_fault == KP_AB_TRIAL_NONE
+			       ? NULL
+			       : kp_trial_fault_key(result->trial_fault));
 	kp_emit_count(emit, "comparisons", result->shadows);
+	kp_emit_map_begin(emit, "other_inputs");
+	for (int i = 0; i < KP_AB_EXTRA_COUNT; i++)
+		kp_emit_count(emit, kp_ab_extra_names[i], result->extras[i]);
+	kp_emit_map_end(emit);
 	kp_emit_count(emit, "comparisons_wrong", result->wrong);
+	kp_emit_string(emit, "fault_inputs", result->fault_inputs[0] ? result->fault_inputs : NULL);
 	kp_emit_string(emit, "fault", result->fault[0] ? result->fault : NULL);
 	kp_emit_list_begin(emit, "accuracy");
 	for (uint32_t i = 0; i < KP_AB_TENSORS_MOST; i++)

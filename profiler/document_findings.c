@@ -70,7 +70,7 @@ static void emit_finding(struct kp_emit *emit, const struct kp_report *report,
 	emit_evidence(emit, finding);
 	kp_emit_string(emit, "rung", kp_rung_key(kp_finding_rung(finding->id)));
 	kp_emit_string(emit, "rung_reason", kp_finding_rung_reason(finding->id));
-	kp_emit_string(emit, "remedy", kp_finding_remedy(finding->id));
+	kp_emit_string(emit, "remedy", finding->remedy);
 }
 
 void kp_document_findings(struct kp_emit *emit, const struct kp_report *report)

@@ -89,8 +89,7 @@ static void emit_sentences(struct kp_emit *emit, const char *key, const char *co
 }
 
 /* The kernel that takes most of the operator's time, and how it is launched. */
-static void emit_kernel(struct kp_emit *emit, const struct kp_report *report,
-			const struct kp_plan_card *card)
+static void emit_kernel(struct kp_emit *emit, const struct kp_plan_card *card)
 {
 	const struct kp_kernel_row *kernel = card->kernel;
 
@@ -99,7 +98,7 @@ static void emit_kernel(struct kp_emit *emit, const struct kp_report *report,
 		return;
 	}
 	kp_emit_map_begin(emit, "kernel");
-	kp_emit_string(emit, "id", kp_id_of_kernel(report, kernel).text);
+	kp_emit_string(emit, "id", kp_id_of_kernel(kernel).text);
 	kp_emit_string(emit, "name", kernel->shortened);
 	kp_emit_number(emit, "share_of_operator_pct", card->kernel_pct, 4);
 	kp_fields_emit_triple(emit, "grid_blocks", kernel->grid);
@@ -113,6 +112,9 @@ static void emit_time(struct kp_emit *emit, const struct kp_report *report,
 		      const struct kp_plan_card *card)
 {
 	const struct kp_operator_row *row = card->row;
+	static const char *const sources[] = {[KP_PLAN_SHARE_TRACE] = "trace",
+					      [KP_PLAN_SHARE_GIVEN] = "given",
+					      [KP_PLAN_SHARE_LEFT] = "left"};
 	bool timed = row && row->durations.timed > 0;
 
 	kp_emit_number(emit, "time_now_ns", timed ? (double)row->durations.total_ns : NAN, 0);
@@ -121,8 +123,9 @@ static void emit_time(struct kp_emit *emit, const struct kp_report *report,
 	kp_emit_number(emit, "time_now_ns_ci95",
 		       timed && report->windows.scaled ? row->estimate.total_ci95_ns : NAN, 0);
 	kp_emit_number(emit, "exclusive_ns", row ? (double)row->alone_ns : NAN, 0);
+	kp_emit_number(emit, "critical_path_ns", row ? (double)row->path_ns : NAN, 0);
 	kp_emit_number(emit, "share_of_wall_time_pct", card->share_pct, 4);
-	kp_emit_string(emit, "share_source", card->share_given ? "given" : "trace");
+	kp_emit_string(emit, "share_source", sources[card->share_source]);
 }
 
 static void emit_card(struct kp_emit *emit, const struct kp_plan_view *view,
@@ -137,15 +140,16 @@ static void emit_card(struct kp_emit *emit, const struct kp_plan_view *view,
 	kp_emit_map_begin(emit, NULL);
 	kp_emit_string(emit, "operator", card->row ? card->name : NULL);
 	kp_emit_string(emit, "id", card->row ? kp_id_of_operator(card->row) : KP_PLAN_WHOLE);
-	emit_kernel(emit, view->report, card);
+	emit_kernel(emit, card);
 	emit_time(emit, view->report, card);
 	kp_emit_number(emit, "limit_speed_up", card->limit, 4);
 	kp_emit_number(emit, "speed_up_at_most", card->ceiling, 4);
-	kp_emit_string(emit, "limit_source",
-		       isfinite(card->ceiling) ? kp_traffic_source_name(card->limit_source)
-					       : "unknown");
+	kp_emit_string(emit, "limit_source", kp_plan_limit_source(card));
 	kp_emit_string(emit, "limited_by", limited ? kp_bound_name(card->limited_by) : NULL);
+	kp_emit_string(emit, "at_most_by",
+		       isfinite(card->ceiling) ? kp_bound_name(card->ceiling_by) : NULL);
 	kp_emit_number(emit, "fewer_bytes", card->fewer_bytes, 4);
+	kp_emit_number(emit, "fewer_launches", card->fewer_launches, 4);
 	kp_emit_string(emit, "goal", goals[card->goal]);
 	kp_emit_number(emit, "engineer_weeks", card->engineer_weeks, 2);
 	kp_emit_number(emit, "effort_cost", card->effort_cost, 2);

@@ -52,6 +52,20 @@ static void emit_longest(struct kp_emit *emit, const struct kp_idle_row *row)
 	kp_emit_list_end(emit);
 }
 
+static void emit_path(struct kp_emit *emit, const struct kp_idle_row *row)
+{
+	const struct kp_path_parts *path = &row->path;
+
+	kp_emit_map_begin(emit, "critical_path");
+	kp_emit_count(emit, "kernel_ns", path->kernel_ns);
+	kp_emit_count(emit, "memory_ns", path->memory_ns);
+	kp_emit_count(emit, "idle_ns", row->idle_ns - row->parts[KP_GAP_MEMORY].total_ns);
+	kp_emit_count(emit, "others_ns", path->others_ns);
+	kp_emit_count(emit, "hidden_ns", path->hidden_ns);
+	kp_emit_count(emit, "pieces", path->cuts);
+	kp_emit_map_end(emit);
+}
+
 static void emit_idle(struct kp_emit *emit, const struct kp_report *report)
 {
 	kp_emit_list_begin(emit, "idle");
@@ -68,6 +82,7 @@ static void emit_idle(struct kp_emit *emit, const struct kp_report *report)
 		kp_emit_number(emit, "graph_node_gap_median_ns",
 			       row->node_gaps ? row->node_gap_median_ns : NAN, 1);
 		emit_longest(emit, row);
+		emit_path(emit, row);
 		kp_emit_count(emit, "kernels_overlapping_next", row->faults.overlapping);
 		kp_emit_count(emit, "overlap_ns", row->faults.overlap_ns);
 		kp_emit_count(emit, "launches_out_of_order", row->faults.out_of_order);

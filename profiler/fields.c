@@ -33,6 +33,9 @@
 #define ALONE(row)                                                                                 \
 	{"exclusive_ns", KP_FIELD_U64, offsetof(row, alone_ns), 0, true},                          \
 	{"exclusive_share_of_span_pct", KP_FIELD_DOUBLE, offsetof(row, shares.alone_pct),          \
+	 PCT_DECIMALS, true},                                                                      \
+	{"critical_path_ns", KP_FIELD_U64, offsetof(row, path_ns), 0, true},                       \
+	{"critical_path_share_of_span_pct", KP_FIELD_DOUBLE, offsetof(row, shares.path_pct),       \
 	 PCT_DECIMALS, true}
 
 static const struct kp_field operator_fields[] = {
@@ -43,6 +46,7 @@ static const struct kp_field operator_fields[] = {
 	ALONE(struct kp_operator_row),
 	{"calls", KP_FIELD_U64, offsetof(struct kp_operator_row, calls), 0, false},
 	TIMES(struct kp_operator_row),
+	{"written_out_ns", KP_FIELD_U64, offsetof(struct kp_operator_row, written_out_ns), 0, true},
 	{0},
 };
 

@@ -37,7 +37,7 @@ static void put_finding(FILE *file, const struct kp_finding *finding)
 	fputs("<li><strong>", file);
 	kp_html_text(file, finding->sentence);
 	fputs(".</strong> ", file);
-	kp_html_text(file, kp_finding_remedy(finding->id));
+	kp_html_text(file, finding->remedy);
 	fputs("<br><span class=\"tag\">", file);
 	kp_html_text(file, kp_finding_key(finding->id));
 	fputs("</span><span class=\"tag\">", file);

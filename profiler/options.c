@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/number.h"
+
 #define MAX_WORD 32
 #define MAX_OPTIONS 64
 
@@ -140,16 +142,10 @@ static enum kp_status store_choice(struct parse *parse, const struct kp_option *
 static enum kp_status store_number(struct parse *parse, const struct kp_option *option,
 				   const char *value, double *out)
 {
-	char *end;
-	double number = strtod(value, &end);
+	double number;
 
-	if (option->suffix && end != value && *end == option->suffix)
-		end++;
-	/* Plain decimals only: strtod would take hexadecimal, names and leading blanks as well. */
-	if (strspn(value, "0123456789.") !=
-		    strlen(value) -
-			    (size_t)(end > value && end[-1] == option->suffix && option->suffix) ||
-	    end == value || *end || !(number >= option->minimum && number <= option->maximum))
+	if (!kp_number_parse(value, strlen(value), option->suffix, &number) ||
+	    number < option->minimum || number > option->maximum)
 		return complain(parse, "--%s %s: it is a number from %g to %g", option->name, value,
 				option->minimum, option->maximum);
 	*out = number;

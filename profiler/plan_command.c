@@ -30,13 +30,18 @@ static const struct kp_option plan_options[] = {
 	{.name = "share", .type = KP_OPTION_TEXT, .offset = AT(plan.shares),
 	 .argument = "OPERATOR=PCT,...",
 	 .help = "The operator's share of wall time in production, where the trace's does not "
-		 "stand for it."},
+		 "stand for it. What is left is divided among the others and idle time as in the "
+		 "trace."},
 	{.name = "fewer-bytes", .type = KP_OPTION_TEXT, .offset = AT(plan.fewer_bytes),
 	 .argument = "OPERATOR=Nx,...",
 	 .help = "A replacement moves N times fewer bytes (it fuses, or uses smaller types): its "
 		 "limit is that much further, as far as arithmetic allows."},
+	{.name = "fewer-launches", .type = KP_OPTION_TEXT, .offset = AT(plan.fewer_launches),
+	 .argument = "OPERATOR=Nx,...",
+	 .help = "A replacement launches N times fewer kernels (it fuses): what launches allow at "
+		 "most, none being shorter than an empty kernel, is that much further."},
 	{.name = "threshold", .letter = 't', .type = KP_OPTION_NUMBER, .offset = AT(threshold_pct),
-	 .argument = "PCT", .minimum = 0, .maximum = 100,
+	 .argument = "PCT", .minimum = 0, .maximum = 100, .suffix = '%',
 	 .help = "Cards for operators with more than PCT percent of kernel time, and for those "
 		 "that another option names; 30 by default."},
 	{.name = "operators", .type = KP_OPTION_FILE, .offset = AT(operators), .argument = "FILE",

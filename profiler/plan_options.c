@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/number.h"
 #include "profiler/say.h"
 #include "profiler/text.h"
 
@@ -29,22 +30,9 @@ struct list {
 	const char *example;
 };
 
-/* A plain decimal above 0, nothing else: strtod alone takes names, signs and hexadecimal. */
 static bool read_number(const char *text, size_t length, char suffix, double *out)
 {
-	char copy[64];
-
-	if (length > 0 && suffix && text[length - 1] == suffix)
-		length--;
-	if (length == 0 || length >= sizeof copy)
-		return false;
-	memcpy(copy, text, length);
-	copy[length] = '\0';
-	if (strspn(copy, "0123456789.") != length || strchr(copy, '.') != strrchr(copy, '.') ||
-	    strcmp(copy, ".") == 0)
-		return false;
-	*out = strtod(copy, NULL);
-	return *out > 0 && *out <= VALUE_MAX;
+	return kp_number_parse(text, length, suffix, out) && *out > 0 && *out <= VALUE_MAX;
 }
 
 /* The wish of a name, new or known; NULL: there are too many, or no memory. The last place of the
@@ -144,6 +132,8 @@ static bool read_lists(const struct kp_plan_settings *settings, struct kp_plan_i
 		 "attention=45%"},
 		{"fewer-bytes", settings->fewer_bytes, offsetof(struct kp_plan_wish, fewer_bytes),
 		 'x', "attention=2.3x"},
+		{"fewer-launches", settings->fewer_launches,
+		 offsetof(struct kp_plan_wish, fewer_launches), 'x', "attention=3x"},
 	};
 
 	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {

@@ -12,7 +12,8 @@
 
 /* As given; NULL and 0: not given. */
 struct kp_plan_settings {
-	const char *targets, *whole_targets, *shares, *fewer_bytes, *engineer_weeks;
+	const char *targets, *whole_targets, *shares, *fewer_bytes, *fewer_launches,
+		*engineer_weeks;
 	const char *ab; /* file of a report of kprof ab */
 	double engineer_week;
 	double realistic_pct;

@@ -158,18 +158,26 @@ static void put_shape(const struct kp_plan_card *card, struct kp_plan_line *line
 		 card->row->kernel_count == 1 ? "" : "s");
 }
 
+const char *kp_plan_limit_source(const struct kp_plan_card *card)
+{
+	bool modelled = isfinite(card->limit) ? card->limit_modelled : card->ceiling_modelled;
+
+	if (!isfinite(card->ceiling))
+		return "unknown";
+	return modelled ? "modelled" : kp_traffic_source_name(card->limit_source);
+}
+
 static void put_limit(const struct kp_plan_card *card, struct kp_plan_line *line)
 {
 	line->label = "Limit";
 	if (isfinite(card->limit))
 		snprintf(line->text, sizeof line->text, "%s as fast, by %s (%s)",
 			 kp_figure_print(KP_FIGURE_TIMES, card->limit).text,
-			 kp_bound_name(card->limited_by),
-			 kp_traffic_source_name(card->limit_source));
+			 kp_bound_name(card->limited_by), kp_plan_limit_source(card));
 	else if (isfinite(card->ceiling))
-		snprintf(line->text, sizeof line->text, "unknown; at most %s, by memory (%s)",
+		snprintf(line->text, sizeof line->text, "unknown; at most %s, by %s (%s)",
 			 kp_figure_print(KP_FIGURE_TIMES, card->ceiling).text,
-			 kp_traffic_source_name(card->limit_source));
+			 kp_bound_name(card->ceiling_by), kp_plan_limit_source(card));
 	else
 		snprintf(line->text, sizeof line->text, "unknown");
 }
@@ -228,9 +236,10 @@ size_t kp_plan_lines(const struct kp_report *report, const struct kp_plan_card *
 	lines[count].label = "Share";
 	snprintf(lines[count].text, sizeof lines[count].text, "%.1f%% of wall time%s",
 		 card->share_pct,
-		 card->share_given ? ", as given"
-		 : card->row       ? ", in which nothing else ran"
-				   : "");
+		 card->share_source == KP_PLAN_SHARE_GIVEN  ? ", as given"
+		 : card->share_source == KP_PLAN_SHARE_LEFT ? ", of what is left"
+		 : card->row                                ? ", in which nothing else ran"
+							    : "");
 	count++;
 	if (card->row)
 		put_limit(card, &lines[count++]);

@@ -53,6 +53,9 @@ struct kp_plan_line {
 	char text[256];
 };
 #define KP_PLAN_LINES_MAX 8
+/* Where its limit is from, or else what it is at most: "measured", "estimated", "modelled" from its
+ * launches or shapes, "unknown". */
+const char *kp_plan_limit_source(const struct kp_plan_card *card);
 size_t kp_plan_lines(const struct kp_report *report, const struct kp_plan_card *card,
 		     const char *currency, struct kp_plan_line lines[KP_PLAN_LINES_MAX]);
 

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "profiler/trier.h"
+
 static const char *const reasons[] = {
 #define WHAT(NAME, name, what) what,
 	KP_AB_REASONS(WHAT)
@@ -16,6 +18,11 @@ const char *const kp_ab_mode_names[] = {"shadow", "swap", "measure", NULL};
 uint64_t kp_ab_replaced(const struct kp_ab_rule_result *result)
 {
 	return result->counts[KP_AB_COUNT_REPLACED] + result->counts[KP_AB_COUNT_REPLACED_CAPTURED];
+}
+
+double kp_ab_truth_rms(const struct kp_ab_accuracy *accuracy, double squares)
+{
+	return accuracy->truth_elements ? sqrt(squares / (double)accuracy->truth_elements) : NAN;
 }
 
 static void print_counts(FILE *file, const struct kp_ab_rule_result *result)
@@ -38,6 +45,51 @@ static void print_counts(FILE *file, const struct kp_ab_rule_result *result)
 				reasons[i]);
 }
 
+static void print_modules(FILE *file, const struct kp_ab_rule_result *result)
+{
+	for (size_t i = 0; i < result->module_count; i++) {
+		if (result->modules[i].hash)
+			fprintf(file, "  module     %016" PRIx64, result->modules[i].hash);
+		else
+			fputs("  module     of an unknown hash", file);
+		fputs(result->modules[i].fits ? "\n" : ": not the rule's\n", file);
+	}
+}
+
+/* What came of it in a process of its own. */
+static void print_trials(FILE *file, const struct kp_ab_rule_result *result)
+{
+	if (result->trial_fault != KP_AB_TRIAL_NONE) {
+		fprintf(file, "  trial      failed: %s", kp_trial_fault_words(result->trial_fault));
+		if (result->trial_error)
+			fprintf(file, " (error %d of the driver)", result->trial_error);
+		fputc('\n', file);
+	} else if (result->trials) {
+		fprintf(file, "  trial      %" PRIu64 " shape%s did no harm in another process\n",
+			result->trials, result->trials == 1 ? "" : "s");
+		if (result->reasons[KP_AB_REASON_CAPTURED] && !kp_ab_replaced(result))
+			fputs("             when graphs were captured already: --no-try lets it in "
+			      "at once\n",
+			      file);
+	}
+}
+
+/* What all comparisons with other inputs than the program's were. */
+static void print_extras(FILE *file, const struct kp_ab_rule_result *result)
+{
+	uint64_t all = 0;
+
+	for (int i = 0; i < KP_AB_EXTRA_COUNT; i++)
+		all += result->extras[i];
+	if (!all)
+		return;
+	fputs("  inputs     of the program's own; compared again with one of them", file);
+	for (int i = 0; i < KP_AB_EXTRA_COUNT; i++)
+		fprintf(file, "%s %s %" PRIu64, i ? "," : "", kp_ab_extra_names[i],
+			result->extras[i]);
+	fputs(" times\n", file);
+}
+
 static void print_accuracy(FILE *file, const struct kp_ab_accuracy *accuracy, const char *name)
 {
 	fprintf(file, "  %-10s %" PRIu64 " elements: ", name, accuracy->elements);
@@ -52,6 +104,14 @@ static void print_accuracy(FILE *file, const struct kp_ab_accuracy *accuracy, co
 	if (!isnan(accuracy->noise_rms))
 		fprintf(file, "; the original's own noise %.3g", accuracy->noise_rms);
 	fputc('\n', file);
+	if (accuracy->truth_elements)
+		fprintf(file,
+			"             float64 of %" PRIu64
+			": the original is %.3g off, replaced %.3g, rms of %.3g\n",
+			accuracy->truth_elements,
+			kp_ab_truth_rms(accuracy, accuracy->truth_original2),
+			kp_ab_truth_rms(accuracy, accuracy->truth_candidate2),
+			kp_ab_truth_rms(accuracy, accuracy->truth2));
 	for (size_t i = 0; accuracy->mismatches && i < accuracy->worst_count; i++)
 		fprintf(file, "             [%" PRIu64 ", %" PRIu64 "] %.9g, replaced %.9g\n",
 			accuracy->worst[i].row, accuracy->worst[i].column,
@@ -85,7 +145,8 @@ static void print_judged(FILE *file, const struct kp_ab_rule_result *result,
 	print_change(file, &judged->estimate);
 	print_conclusion(file, judged);
 	if (result->wrong)
-		fprintf(file, " (%s, in %" PRIu64 " of %" PRIu64 " comparisons)", result->fault,
+		fprintf(file, " (%s%s%s, in %" PRIu64 " of %" PRIu64 " comparisons)", result->fault,
+			result->fault_inputs[0] ? " with an input " : "", result->fault_inputs,
 			result->wrong, result->shadows);
 	fputc('\n', file);
 }
@@ -119,14 +180,36 @@ static void print_verdict(FILE *file, const struct kp_ab_report *view, size_t ru
 	print_judged(file, result, replays);
 }
 
-static void print_end(FILE *file, const struct kp_ab_judged *judged)
+double kp_ab_units_per_s(const struct kp_ab_report *view, int arm)
 {
+	if (!view->unit)
+		return NAN;
+	return view->phase * 1e6 / view->judged->end.estimate.median_us[arm];
+}
+
+/* In what the program itself counts by. */
+static void print_units(FILE *file, const struct kp_ab_report *view)
+{
+	if (view->unit && view->results->phase_count == 0)
+		fprintf(file, "end to end: there were no phases by ranges «%s»\n", view->unit);
+	else if (view->unit)
+		fprintf(file, "  %s  %.2f a second, replaced %.2f, in phases of %" PRIu32 "\n",
+			view->unit, kp_ab_units_per_s(view, 0), kp_ab_units_per_s(view, 1),
+			view->phase);
+}
+
+static void print_end(FILE *file, const struct kp_ab_report *view)
+{
+	const struct kp_ab_judged *judged = view->judged;
 	const struct kp_ab_estimate *end = &judged->end.estimate;
 
-	if (isnan(end->median_us[0]))
+	if (isnan(end->median_us[0])) {
+		print_units(file, view);
 		return;
+	}
 	fprintf(file, "end to end: phases of %.3f ms, replaced %.3f ms\n", end->median_us[0] / 1e3,
 		end->median_us[1] / 1e3);
+	print_units(file, view);
 	print_change(file, end);
 	print_conclusion(file, &judged->end);
 	if (end->known)
@@ -145,6 +228,9 @@ static void print_rule(FILE *file, const struct kp_ab_report *view, size_t rule)
 
 	fprintf(file, "%s by %s\n", words.name, words.by);
 	print_counts(file, result);
+	print_trials(file, result);
+	print_modules(file, result);
+	print_extras(file, result);
 	for (uint32_t i = 0; i < KP_AB_TENSORS_MOST; i++)
 		if (result->accuracy[i].seen)
 			print_accuracy(file, &result->accuracy[i],
@@ -160,14 +246,15 @@ void kp_ab_print_text(FILE *file, const struct kp_ab_report *view)
 	fprintf(file, "A/B, %s: %" PRIu64 " process%s\n", kp_ab_mode_names[view->mode],
 		view->results->processes, view->results->processes == 1 ? "" : "es");
 	for (size_t i = 0; i < kp_ab_rules_count(view->rules); i++) {
-		if (view->results->rules[i].counts[KP_AB_COUNT_SEEN])
+		if (view->results->rules[i].counts[KP_AB_COUNT_SEEN] ||
+		    view->results->rules[i].module_count)
 			print_rule(file, view, i);
 		else
 			idle++;
 	}
 	if (idle)
 		fprintf(file, "%zu rule%s met no launch\n", idle, idle == 1 ? "" : "s");
-	print_end(file, view->judged);
+	print_end(file, view);
 	if (view->output != KP_ARMS_UNKNOWN)
 		fprintf(file, "output: %s with that of the originals\n",
 			kp_arms_verdict_key(view->output));

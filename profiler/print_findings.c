@@ -120,11 +120,12 @@ static void print_win(FILE *file, const struct kp_view *view, const struct kp_wi
 	print_detail(file, view, "Win", text);
 }
 
-static void print_remedy(FILE *file, const struct kp_view *view, enum kp_finding_id id)
+static void print_remedy(FILE *file, const struct kp_view *view, const struct kp_finding *finding)
 {
+	enum kp_finding_id id = finding->id;
 	char text[TEXT_BYTES];
 
-	print_detail(file, view, "Remedy", kp_finding_remedy(id));
+	print_detail(file, view, "Remedy", finding->remedy);
 	snprintf(text, sizeof text, "%s: %s", kp_rung_words(kp_finding_rung(id)),
 		 kp_finding_rung_reason(id));
 	print_detail(file, view, "Rung", text);
@@ -141,7 +142,7 @@ static void print_long(FILE *file, const struct kp_view *view, size_t number,
 	print_win(file, view, &finding->win);
 	print_detail(file, view, "Confidence", kp_confidence_key(finding->confidence));
 	print_evidence(file, view, finding);
-	print_remedy(file, view, finding->id);
+	print_remedy(file, view, finding);
 }
 
 static void held_words(const struct kp_finding_held *held, char *out, size_t size)
@@ -197,8 +198,7 @@ void kp_print_findings(FILE *file, const struct kp_report *report, const struct 
 	else
 		print_rest(file, view, findings, shown);
 	if (!view->findings && findings->count) {
-		snprintf(text, sizeof text, "To do first: %s.",
-			 kp_finding_remedy(findings->items[0].id));
+		snprintf(text, sizeof text, "To do first: %s.", findings->items[0].remedy);
 		fputc('\n', file);
 		kp_text_wrap(file, text, 0, 0, view->width);
 	}

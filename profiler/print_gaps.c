@@ -1,5 +1,6 @@
 /* What each GPU waited for, in detail: as tables of the text report, and as CSV; see print.h. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "profiler/humanise.h"
 #include "profiler/print_timeline.h"
@@ -8,6 +9,7 @@
 
 #define DIGITS 4
 #define MAX_GPUS 16
+#define PATH_OPERATORS 8
 
 static void print_title(FILE *file, const struct kp_view *view, const char *title)
 {
@@ -44,6 +46,60 @@ static void print_causes(FILE *file, const struct kp_idle_row *row, const struct
 			: part->inferred_ns == part->total_ns ? " (inferred)"
 							      : " (partly inferred)");
 	}
+}
+
+/* What a faster kernel could shorten, and what it could not; all of it is the span. */
+static void print_path(FILE *file, const struct kp_report *report, size_t gpu,
+		       const struct kp_view *view)
+{
+	const struct kp_idle_row *row = &report->timeline->idle[gpu];
+	const struct {
+		uint64_t ns;
+		const char *words;
+	} rows[] = {
+		{row->path.kernel_ns, "kernels"},
+		{row->path.memory_ns, "memory copies and sets"},
+		{row->idle_ns - row->parts[KP_GAP_MEMORY].total_ns, "idle time, for its causes"},
+		{row->path.others_ns, "something ran, but what the path waited for is not known"},
+		{row->path.hidden_ns, "not on it: what ran while launches came too late"},
+	};
+
+	print_title(file, view, " Share    Total Critical path");
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		if (!rows[i].ns)
+			continue;
+		kp_print_cell(file,
+			      kp_human_percent(percent_of(rows[i].ns, report->gpus[gpu].span_ns)),
+			      6);
+		kp_print_cell(file, kp_human_duration((double)rows[i].ns, DIGITS), 8);
+		fprintf(file, "%s\n", rows[i].words);
+	}
+	if (row->path.cuts > 0)
+		fprintf(file, "Found in %s pieces, for so much ran without a pause\n",
+			kp_human_count(row->path.cuts + 1).text);
+}
+
+/* Operators by their time on it, over all GPUs. */
+static void print_path_operators(FILE *file, const struct kp_report *report,
+				 const struct kp_view *view)
+{
+	char line[512] = "";
+	size_t used = 0, shown = 0;
+
+	for (size_t i = 0; i < report->operator_count && shown < PATH_OPERATORS; i++) {
+		const struct kp_operator_row *row = &report->operators[i];
+
+		if (!row->path_ns || used + strlen(row->name) + 16 > sizeof line)
+			continue;
+		used += (size_t)snprintf(line + used, sizeof line - used, "%s%s %s",
+					 shown ? ", " : "", row->name,
+					 kp_human_percent(row->shares.path_pct).text);
+		shown++;
+	}
+	if (!shown)
+		return;
+	fputs("\nOn the critical path, of the span: ", file);
+	kp_text_wrap(file, line, strlen("On the critical path, of the span: "), 2, view->width);
 }
 
 static void print_lengths(FILE *file, const struct kp_idle_row *row, const struct kp_view *view)
@@ -104,10 +160,12 @@ void kp_print_gaps(FILE *file, const struct kp_report *report, const struct kp_v
 			kp_human_duration((double)row->idle_ns, DIGITS).text,
 			kp_human_duration((double)report->gpus[i].span_ns, DIGITS).text,
 			kp_human_count(row->gaps).text);
+		print_path(file, report, i, view);
 		print_causes(file, row, view);
 		print_lengths(file, row, view);
 		print_longest(file, report, i, view);
 	}
+	print_path_operators(file, report, view);
 	if (report->gpu_count > MAX_GPUS)
 		fprintf(file, "\nand %zu more GPUs: --format yaml has all\n",
 			report->gpu_count - MAX_GPUS);

@@ -1,5 +1,6 @@
 /* Iterations in detail: as tables of the text report, and as CSV; see print.h. */
 #include <inttypes.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "analyzers/iterations.h"
@@ -11,6 +12,7 @@
 
 #define DIGITS 4
 #define MAX_ROWS 16
+#define INDENT 2
 
 static void print_spread(FILE *file, const struct kp_spread *spread, const char *what)
 {
@@ -38,18 +40,59 @@ static void print_spreads(FILE *file, const struct kp_iteration_row *row,
 	fputs("launches\n", file);
 }
 
-static void print_kernel(FILE *file, const struct kp_iteration_outlier *outlier)
+/* A sentence beneath the others, in lines of its own. */
+struct line {
+	char text[512];
+	size_t length;
+};
+
+__attribute__((format(printf, 2, 3))) static void say(struct line *line, const char *format, ...)
+{
+	size_t room = sizeof line->text - line->length;
+	va_list arguments;
+
+	va_start(arguments, format);
+	int length = vsnprintf(line->text + line->length, room, format, arguments);
+	va_end(arguments);
+	if (length > 0)
+		line->length += (size_t)length < room ? (size_t)length : room - 1;
+}
+
+static void say_kernel(struct line *line, const struct kp_iteration_outlier *outlier)
 {
 	char name[64];
 
 	kp_text_visible(name, sizeof name, outlier->kernel, strlen(outlier->kernel));
-	fprintf(file, ", most in %s (%s more than on average)", name,
-		kp_human_duration((double)outlier->kernel_more_ns, 3).text);
+	say(line, ", most in %s (%s more than on average)", name,
+	    kp_human_duration((double)outlier->kernel_more_ns, 3).text);
+}
+
+static void print_outlier(FILE *file, const struct kp_iteration_row *row,
+			  const struct kp_iteration_outlier *outlier, uint64_t from_ns,
+			  const struct kp_view *view)
+{
+	double more_ns = (double)outlier->wall_ns - row->wall.median;
+	double busy_ns = (double)outlier->busy_ns - row->busy.median;
+	double begin_ns = outlier->begin_ns > from_ns ? (double)(outlier->begin_ns - from_ns) : 0;
+	bool kernels = busy_ns > more_ns - busy_ns;
+	struct line line = {.length = 0};
+
+	say(&line, "no. %" PRIu64 " at %s: %s, %s more: %s", outlier->number,
+	    kp_human_duration(begin_ns, DIGITS).text,
+	    kp_human_duration((double)outlier->wall_ns, DIGITS).text,
+	    kp_human_duration(more_ns, 3).text, kernels ? "kernels" : "idle time");
+	if (outlier->kernel && kernels)
+		say_kernel(&line, outlier);
+	say(&line, "; longest gap %s (%s)",
+	    kp_human_duration((double)outlier->longest_gap_ns, 3).text,
+	    kp_gap_words[outlier->longest_gap_cause]);
+	fprintf(file, "%*s", INDENT, "");
+	kp_text_wrap(file, line.text, INDENT, 2 * INDENT, view->width);
 }
 
 /* Which took long, and what grew: kernels, or a gap. */
 static void print_outliers(FILE *file, const struct kp_report *report,
-			   const struct kp_iteration_row *row)
+			   const struct kp_iteration_row *row, const struct kp_view *view)
 {
 	uint64_t from_ns = report->gpus[row->gpu].first_ns;
 
@@ -59,41 +102,25 @@ static void print_outliers(FILE *file, const struct kp_report *report,
 	}
 	fprintf(file, "%s took %.1f times the median or longer, longest first:\n",
 		kp_human_count(row->outlier_count).text, KP_OUTLIER_RATIO);
-	for (size_t i = 0; i < row->outliers_shown; i++) {
-		const struct kp_iteration_outlier *outlier = &row->outliers[i];
-		double more_ns = (double)outlier->wall_ns - row->wall.median;
-		double busy_ns = (double)outlier->busy_ns - row->busy.median;
-		double idle_ns = more_ns - busy_ns;
-
-		fprintf(file, "  no. %" PRIu64 " at %s: %s, %s more: %s", outlier->number,
-			kp_human_duration(outlier->begin_ns > from_ns
-						  ? (double)(outlier->begin_ns - from_ns)
-						  : 0,
-					  DIGITS)
-				.text,
-			kp_human_duration((double)outlier->wall_ns, DIGITS).text,
-			kp_human_duration(more_ns, 3).text,
-			busy_ns > idle_ns ? "kernels" : "idle time");
-		if (outlier->kernel && busy_ns > idle_ns)
-			print_kernel(file, outlier);
-		fprintf(file, "; longest gap %s (%s)\n",
-			kp_human_duration((double)outlier->longest_gap_ns, 3).text,
-			kp_gap_words[outlier->longest_gap_cause]);
-	}
+	for (size_t i = 0; i < row->outliers_shown; i++)
+		print_outlier(file, row, &row->outliers[i], from_ns, view);
 }
 
 static void print_row(FILE *file, const struct kp_report *report,
 		      const struct kp_iteration_row *row, const struct kp_view *view)
 {
 	char begins[64] = "the launch of a CUDA graph";
+	struct line line = {.length = 0};
 
 	if (row->anchor)
 		kp_text_visible(begins, sizeof begins, row->anchor, strlen(row->anchor));
-	fprintf(file, "\nGPU %zu: %s iterations", row->gpu, kp_human_count(row->count).text);
+	say(&line, "GPU %zu: %s iterations", row->gpu, kp_human_count(row->count).text);
 	if (row->by_range)
-		fprintf(file, ", NVTX ranges «%s» (launches by the time they start)\n", begins);
+		say(&line, ", NVTX ranges «%s» (launches by the time they start)", begins);
 	else
-		fprintf(file, " by repetition, each begins with %s\n", begins);
+		say(&line, " by repetition, each begins with %s", begins);
+	fputc('\n', file);
+	kp_text_wrap(file, line.text, 0, INDENT, view->width);
 	if (row->warmup > 0)
 		fprintf(file,
 			"%s before them left out as warm-up: longer than %.2f times the "
@@ -105,7 +132,7 @@ static void print_row(FILE *file, const struct kp_report *report,
 	if (row->count == 0)
 		return;
 	print_spreads(file, row, view);
-	print_outliers(file, report, row);
+	print_outliers(file, report, row, view);
 }
 
 void kp_print_iterations(FILE *file, const struct kp_report *report, const struct kp_view *view)

@@ -169,7 +169,7 @@ static void print_finding(FILE *file, const struct kp_finding *finding)
 	kp_markdown_text(file, finding->sentence);
 	fprintf(file, ". *%s confidence%s%s.* ", kp_confidence_key(finding->confidence),
 		*win ? "; " : "", win);
-	kp_markdown_text(file, kp_finding_remedy(finding->id));
+	kp_markdown_text(file, finding->remedy);
 	fputs(".\n", file);
 }
 

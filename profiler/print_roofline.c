@@ -9,6 +9,7 @@
 #define GRID_LINES 15
 #define BAR 24
 #define LIST_MAX 15
+#define NAME_AT (1 + 7 + 2 + 8 + 8 + BAR + 9) /* where names begin in the list */
 
 /* The place of a value between two edges, on a logarithmic axis of so many cells. */
 static int place(double value, double low, double high, int cells)
@@ -77,11 +78,12 @@ static void print_point(FILE *file, const struct kp_roof_point *point, size_t wi
 
 	if (isfinite(traffic->flop_per_byte))
 		snprintf(intensity, sizeof intensity, "%.1f", traffic->flop_per_byte);
-	fprintf(file, "%c %6.0f %7s %5.1f%% ", point->letter, traffic->gbps, intensity, near);
+	fprintf(file, "%c %6.0f %c %7s %5.1f%% ", point->letter, traffic->gbps,
+		kp_traffic_source_letter(traffic->source), intensity, near);
 	for (int i = 0; i < BAR; i++)
 		fputc(i < full ? '#' : '.', file);
 	fprintf(file, " %-7s ", kp_bound_name(traffic->bound));
-	kp_text_fit(file, point->kernel->shortened, width > 70 ? width - 56 : 20);
+	kp_text_fit(file, point->kernel->shortened, width > NAME_AT + 12 ? width - NAME_AT : 12);
 	fputc('\n', file);
 }
 
@@ -115,9 +117,11 @@ enum kp_status kp_print_roofline(FILE *file, const struct kp_report *report,
 		kp_text_wrap(file, KP_ROOF_EMPTY, 0, 0, view->width);
 		return KP_OK;
 	}
-	fprintf(file, "%8s %7s %6s %-*s %-7s Kernel\n", "GB/s", "FLOP/B", "Roof", BAR, "", "Bound");
+	fprintf(file, "%8s   %7s %6s %-*s %-7s Kernel\n", "GB/s", "FLOP/B", "Roof", BAR, "",
+		"Bound");
 	for (size_t i = 0; i < roof.count && i < LIST_MAX; i++)
 		print_point(file, &roof.points[i], view->width);
+	fputs("GB/s: " KP_TRAFFIC_LETTERS "; FLOP/B and TFLOP/s: modelled.\n", file);
 	return KP_OK;
 }
 
@@ -129,8 +133,9 @@ void kp_print_traffic_notes(FILE *file, const struct kp_report *report, const st
 	for (size_t i = 0; i < report->kernel_count && source == KP_CEILING_ABSENT; i++)
 		source = report->kernels[report->kernels_by_time[i]].traffic.peak_source;
 	snprintf(text, sizeof text,
-		 "GB/s: device memory, ±: 95 %% confidence, -: too little evidence; Bytes: of a "
-		 "call%s%s%s.",
+		 "GB/s: device memory, " KP_TRAFFIC_LETTERS
+		 " (± 95 %% confidence), - too little evidence; so are Bytes, of a call, Bound and "
+		 "Room; FLOP/B: modelled%s%s%s.",
 		 source == KP_CEILING_ABSENT ? "" : "; Peak: of what memory can do (",
 		 source == KP_CEILING_ABSENT ? "" : kp_ceiling_source_name(source),
 		 source == KP_CEILING_ABSENT ? "" : "); Room: time now ÷ time at the nearer limit");

@@ -16,6 +16,7 @@
 /* The text shows so many shapes of a row at most; YAML has more. */
 #define SHOWN_MOST 8
 #define INDENT 2
+#define LEAST_NAME 16 /* columns of a name */
 #define NAME_AT (INDENT + 7 + 9 + 9)
 
 static struct kp_human flops_of(double flops)
@@ -101,12 +102,17 @@ static void print_row(FILE *file, const struct kp_report *report, const char *na
 	size_t most = view->top && view->top < SHOWN_MOST ? (size_t)view->top : SHOWN_MOST;
 	size_t shown = stability->shape_count < most ? stability->shape_count : most;
 
+	char verdict[96];
+
+	snprintf(verdict, sizeof verdict, " (%s of kernel time): %s",
+		 kp_human_percent(kernel_pct).text, kp_shapes_verdict_name(stability->verdict));
 	fputc('\n', file);
 	kp_style_begin(file, view->colors, KP_STYLE_STRONG);
-	kp_text_fit(file, name, view->width > 60 ? view->width - 50 : 20);
+	size_t taken = kp_text_columns(verdict);
+	kp_text_fit(file, name,
+		    view->width > taken + LEAST_NAME ? view->width - taken : LEAST_NAME);
 	kp_style_end(file, view->colors, KP_STYLE_STRONG);
-	fprintf(file, " (%s of kernel time): %s\n", kp_human_percent(kernel_pct).text,
-		kp_shapes_verdict_name(stability->verdict));
+	fprintf(file, "%s\n", verdict);
 	fprintf(file, "%*s", INDENT, "");
 	kp_text_wrap(file, stability->reason, INDENT, INDENT, view->width);
 	for (size_t i = 0; i < shown; i++)

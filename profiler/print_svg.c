@@ -109,10 +109,11 @@ static enum kp_status put_list(FILE *file, const struct kp_roof *roof, int y)
 			"<text x=\"%d\" y=\"%d\">%c</text>"
 			"<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"12\" class=\"b\"/>"
 			"<rect x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"12\" class=\"f\"/>"
-			"<text x=\"%d\" y=\"%d\">%.0f %%, %.0f GB/s ± %.0f, %s: ",
+			"<text x=\"%d\" y=\"%d\">%.0f %%, %.0f GB/s ± %.0f (%s), %s: ",
 			LEFT - 20, y, point->letter, LEFT, y - 11, BAR, LEFT, y - 11,
 			near / 100 * BAR, LEFT + BAR + 10, y, near, traffic->gbps,
-			traffic->gbps_ci95, kp_bound_name(traffic->bound));
+			traffic->gbps_ci95, kp_traffic_source_name(traffic->source),
+			kp_bound_name(traffic->bound));
 		status = put_text(file, point->kernel->shortened);
 		fputs("</text>\n", file);
 	}

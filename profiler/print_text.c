@@ -42,6 +42,24 @@ static const char *name_of(struct gathering *gathering, const struct kp_kernel_r
 	return kernel->shortened;
 }
 
+/* The name of an operator; marked where most of it is written out as kernels of other kinds. */
+static const char *operator_name_of(struct gathering *gathering,
+				    const struct kp_operator_row *operator)
+{
+	static const char mark[] = ", written out";
+	size_t length = strlen(operator->name);
+	char *name;
+
+	if (operator->written_out_ns * 2 <= operator->durations.total_ns)
+		return operator->name;
+	name = kp_arena_alloc(gathering->names, length + sizeof mark);
+	if (!name)
+		return NULL;
+	memcpy(name, operator->name, length);
+	memcpy(name + length, mark, sizeof mark);
+	return name;
+}
+
 static size_t limit(const struct kp_view *view, size_t count)
 {
 	return view->top && view->top < count ? (size_t)view->top : count;
@@ -147,7 +165,7 @@ static enum kp_status gather_operators(struct gathering *gathering)
 	for (size_t i = 0; i < shown && status == KP_OK; i++) {
 		const struct kp_operator_row *operator= & report->operators[i];
 		gathering->rows[gathering->count++] = (struct kp_table_row){
-			.name = operator->name,
+			.name = operator_name_of(gathering, operator),
 			.calls = operator->calls,
 			.durations = operator->durations,
 			.estimate = operator->estimate,
@@ -155,6 +173,8 @@ static enum kp_status gather_operators(struct gathering *gathering)
 			.shares = operator->shares,
 			.traffic = report->traffic.any ? &operator->traffic : NULL,
 			.marked = operator->above_threshold, };
+		if (!gathering->rows[gathering->count - 1].name)
+			return KP_NO_MEMORY;
 		status = gathering->view->by == KP_BY_VARIANT
 				 ? add_variants(gathering, operator)
 				 : add_beneath(gathering, operator, NULL, 1);

@@ -111,7 +111,8 @@ static void write_rule(FILE *file, const struct self_test *self, unsigned number
 		"- name: %s-%u\n  kernel: kp_control_original\n  parameters: [%zu]\n"
 		"  let:\n    rows: u32(0, %u)\n    columns: u32(0, %u)\n    depth: u32(0, %u)\n"
 		"    dtype: u32(0, %u)\n    rounds: u32(0, %u) * %.0f / 1000000\n"
-		"  when: u32(0, %u) == %u\n  repeatable: true\n  replace:\n    library: ",
+		"  when: u32(0, %u) == %u\n  repeatable: true\n  other_inputs: false\n"
+		"  replace:\n    library: ",
 		kp_self_control_key(row->control), number, sizeof(struct kp_control_args), AT(rows),
 		AT(columns), AT(depth), AT(dtype), AT(rounds), 1e6 + row->delay_pct * PPM_OF_PCT,
 		AT(number), number);
@@ -284,11 +285,12 @@ static bool read_results(struct self_test *self, bool is_last)
 static bool run_controls(struct self_test *self, bool is_last)
 {
 	const char *argv[KP_AB_RULES_MOST + 16] = {
-		self->own, "ab",      "--rules", self->rules,
-		"--raw",   self->raw, "--mode",  kp_ab_mode_names[self->settings->ab_mode],
-		"--phase", "0",       "--",      self->program,
+		self->own,     "ab",      "--rules",  self->rules,
+		"--raw",       self->raw, "--mode",   kp_ab_mode_names[self->settings->ab_mode],
+		"--phase",     "0",       "--no-try", "--",
+		self->program,
 	};
-	size_t words = 12;
+	size_t words = 13;
 	int status;
 
 	for (size_t i = 0; i < self->count; i++)

@@ -74,10 +74,13 @@ struct kp_settings {
 	struct kp_words ab_files, ab_rules; /* of rules, and their names */
 	int ab_mode;                        /* enum kp_ab_mode */
 	const char *ab_out, *ab_raw;        /* the report, and the lines it is made of */
-	uint64_t ab_again, ab_phase;        /* launches */
+	uint64_t ab_again, ab_phase;        /* launches; the second: UINT64_MAX: as usual */
 	const char *ab_check,               /* of outputs; NULL: none */
 		*ab_suggest, *ab_hotspot;   /* a trace, and a pattern of names; NULL: not asked */
 	bool ab_list, ab_self_test;
+	const char *ab_unit;    /* the range by which phases count; NULL: by launches */
+	bool ab_try, ab_no_try; /* both false: what is the user's is tried */
+	double ab_try_limit_s;
 	uint64_t ab_rounds; /* of the self-test */
 	struct kp_top_options live;
 	char **operands; /* borrowed from main's argv, ended by NULL */

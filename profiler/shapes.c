@@ -264,6 +264,7 @@ void kp_shapes_emit(struct kp_emit *emit, const struct kp_report *report,
 	kp_emit_string(emit, "reason", stability->reason);
 	kp_emit_count(emit, "distinct_shapes", stability->count);
 	emit_size(emit, "versions", stability->versions);
+	emit_size(emit, "versions_of_one_kernel", stability->versions_each);
 	kp_emit_number(emit, "top_shape_pct", timed ? stability->top_pct : NAN, 4);
 	kp_emit_number(emit, "top_five_shapes_pct", timed ? stability->top_five_pct : NAN, 4);
 	kp_emit_number(emit, "library_calls_pct", timed ? stability->called_pct : NAN, 4);
@@ -271,6 +272,8 @@ void kp_shapes_emit(struct kp_emit *emit, const struct kp_report *report,
 	emit_dims(emit, "varies", stability, stability->varies);
 	emit_dims(emit, "grows_with_position", stability, stability->grows);
 	kp_emit_bool(emit, "parameters_may_vary", stability->hidden);
+	kp_emit_count(emit, "autotuning_launches", stability->trials);
+	kp_emit_count(emit, "autotuning_total_ns", stability->trial_ns);
 	if (report) {
 		kp_emit_list_begin(emit, "shapes");
 		for (size_t i = 0; i < stability->shape_count; i++)

@@ -271,7 +271,9 @@ void kp_suggest_launch(FILE *file, const struct kp_kernel_row *kernel)
 		kernel->shares.kernel_pct, kernel->calls, kernel->durations.mean_ns / 1e3);
 	fputs("  kernel: ", file);
 	kp_suggest_quoted(file, kernel->mangled);
-	fputc('\n', file);
+	fputs("\n  # ??? module: the hash of the code that it is from, if several have that "
+	      "name:\n  # with 0000000000000000 kprof ab says which\n",
+	      file);
 	write_sizes(file, &parameters);
 	write_names(file, &parameters);
 	write_conditions(file, kernel);

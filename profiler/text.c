@@ -200,6 +200,43 @@ size_t kp_text_fit_around(FILE *file, const char *text, size_t columns, const ch
 	return head_columns + 1 + word_columns;
 }
 
+/* Lines of less are no lines. */
+#define LEAST_LINE 8
+
+/* The bytes of the beginning of a text that take so many columns at most, one character at least.
+ */
+static size_t bytes_within(const char *text, size_t length, size_t columns)
+{
+	size_t taken = 0, at = 0;
+	uint32_t codepoint;
+
+	while (at < length) {
+		size_t bytes = kp_text_decode(text + at, length - at, &codepoint);
+
+		taken += kp_text_codepoint_columns(codepoint);
+		if (at && taken > columns)
+			break;
+		at += bytes;
+	}
+	return at;
+}
+
+/* Prints a word that a line does not hold, but for what the last line takes of it; returns that. */
+static size_t print_long_word(FILE *file, const char *text, size_t length, size_t at, size_t indent,
+			      size_t width)
+{
+	size_t begin = 0;
+
+	while (columns_of(text + begin, length - begin) + at > width) {
+		size_t bytes = bytes_within(text + begin, length - begin, width - at);
+
+		fprintf(file, "%.*s\n%*s", (int)bytes, text + begin, (int)indent, "");
+		begin += bytes;
+		at = indent;
+	}
+	return begin;
+}
+
 void kp_text_wrap(FILE *file, const char *text, size_t at, size_t indent, size_t width)
 {
 	bool first = true;
@@ -210,6 +247,14 @@ void kp_text_wrap(FILE *file, const char *text, size_t at, size_t indent, size_t
 			fprintf(file, "\n%*s", (int)indent, "");
 			at = indent;
 			first = true;
+		}
+		if (first && at + LEAST_LINE <= width && at + columns > width) {
+			size_t begin = print_long_word(file, text, length, at, indent, width);
+
+			text += begin;
+			length -= begin;
+			columns = columns_of(text, length);
+			at = begin ? indent : at;
 		}
 		fprintf(file, "%s%.*s", first ? "" : " ", (int)length, text);
 		at += columns + !first;

@@ -58,7 +58,8 @@ size_t kp_text_fit_around(FILE *file, const char *text, size_t columns, const ch
 
 /*
  * Prints words of valid UTF-8 and a line end: the first line begins at column `at`, the others at
- * `indent`, none is longer than `width` columns unless a single word is.
+ * `indent`, none is longer than `width` columns: a word that no line holds goes on in the next one.
+ * (With few columns behind the indent words stay whole.)
  */
 void kp_text_wrap(FILE *file, const char *text, size_t at, size_t indent, size_t width);
 

@@ -29,7 +29,7 @@ static const struct kp_option analysis_options[] = {
 	{.name = "ab", .type = KP_OPTION_FILE, .offset = AT(tui.ab), .argument = "REPORT",
 	 .help = "Show what kprof ab --out REPORT has found (.yaml or .json), in the view A/B."},
 	{.name = "threshold", .letter = 't', .type = KP_OPTION_NUMBER, .offset = AT(threshold_pct),
-	 .argument = "PCT", .minimum = 0, .maximum = 100,
+	 .argument = "PCT", .minimum = 0, .maximum = 100, .suffix = '%',
 	 .help = "Mark what takes more than PCT percent of kernel time; 30 by default."},
 	{.name = "operators", .type = KP_OPTION_FILE, .offset = AT(operators), .argument = "FILE",
 	 .help = "Label kernels by the rules in FILE first; see docs/operators.md."},

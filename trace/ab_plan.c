@@ -126,7 +126,7 @@ static bool check_rule(const struct kp_ab_plan *plan, const struct kp_ab_rule *r
 {
 	bool file = rule->replace != KP_AB_REPLACE_BUILTIN;
 
-	return is_text(plan, rule->name, true) && rule->repeatable <= 1 &&
+	return is_text(plan, rule->name, true) && rule->repeatable <= 1 && rule->as_given <= 1 &&
 	       rule->match <= KP_AB_MATCH_SEQUENCE && check_members(plan, rule) &&
 	       is_text(plan, rule->pattern, rule->match != KP_AB_MATCH_GEMM) &&
 	       rule->replace <= KP_AB_REPLACE_LIBRARY &&
@@ -163,8 +163,9 @@ enum kp_status kp_ab_plan_check(const void *bytes, size_t length, struct kp_ab_p
 	KP_AB_TABLES(TABLE)
 #undef TABLE
 	if (header->rules.count > KP_AB_RULES_MOST || header->texts.count == 0 ||
-	    out->texts[header->texts.count - 1] != '\0' ||
-	    !is_text(out, header->candidates, true) || !is_text(out, header->results, true))
+	    out->texts[header->texts.count - 1] != '\0' || header->trials > 1 ||
+	    !is_text(out, header->unit, false) || !is_text(out, header->candidates, true) ||
+	    !is_text(out, header->results, true))
 		return KP_INVALID;
 	if (header->members.count > KP_AB_ALL_MEMBERS_MOST)
 		return KP_INVALID;

@@ -14,7 +14,7 @@
 #include "trace/status.h"
 
 #define KP_AB_PLAN_MAGIC 0x3142414b50524fULL
-#define KP_AB_PLAN_VERSION 2U
+#define KP_AB_PLAN_VERSION 3U
 #define KP_AB_PLAN_BYTES_MOST ((size_t)16 << 20)
 
 struct kp_ab_table {
@@ -39,10 +39,12 @@ struct kp_ab_header {
 	uint64_t bytes;      /* of all */
 	uint32_t mode;       /* enum kp_ab_mode */
 	uint32_t again;      /* a candidate that passed is shadowed at each so-many-th launch */
-	uint32_t phase;      /* launches of a phase; 0: no phases */
+	uint32_t phase;      /* launches, or ranges, of a phase; 0: no phases */
 	uint32_t candidates; /* text: the path of libkprof_candidates.so */
 	uint32_t results;    /* text: the file that results are appended to */
 	uint32_t seed;       /* of the random order of samples */
+	uint32_t trials;     /* 1: what is the user's is tried first; ab_trials.h */
+	uint32_t unit;       /* text: the range by which phases count; KP_AB_NONE: by launches */
 #define KP_AB_TABLE_MEMBER(member, type) struct kp_ab_table member;
 	KP_AB_TABLES(KP_AB_TABLE_MEMBER)
 #undef KP_AB_TABLE_MEMBER

@@ -13,6 +13,8 @@
 #define KP_AB_ACCESSES_MOST 16U    /* of a member */
 #define KP_AB_HOLD_US_MOST 10000000U
 #define KP_AB_NONE UINT32_MAX
+/* The hash of no code: a rule that fits nothing, and shows what there is. */
+#define KP_AB_MODULE_NONE UINT64_MAX
 
 enum kp_ab_builtin {
 #define BUILTIN(name, what) KP_AB_BUILTIN_##name,
@@ -111,6 +113,9 @@ struct kp_ab_rule {
 	uint32_t hold_us;                    /* how long launches of it are held */
 	uint32_t elided; /* buffers that the replacement may leave unwritten, as bits */
 	struct kp_ab_span when, grid[3], block[3], shared; /* grid, block: of a module; absent: 1 */
+	uint32_t as_given; /* 1: not with other inputs than the program's */
+	uint32_t reserved;
+	uint64_t module; /* kp_image_hash of the code that it is from; 0: any */
 	struct kp_ab_tolerance tolerance;
 };
 

@@ -12,3 +12,9 @@ const char *const kp_ab_reason_names[KP_AB_REASON_COUNT] = {
 	KP_AB_REASONS(NAME_OF)
 #undef NAME_OF
 };
+
+const char *const kp_ab_extra_names[KP_AB_EXTRA_COUNT] = {
+#define NAME_OF(NAME, name, what) name,
+	KP_AB_EXTRAS(NAME_OF)
+#undef NAME_OF
+};

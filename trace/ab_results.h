@@ -6,7 +6,7 @@
 #ifndef KP_TRACE_AB_RESULTS_H
 #define KP_TRACE_AB_RESULTS_H
 
-#define KP_AB_RESULTS_VERSION 2
+#define KP_AB_RESULTS_VERSION 3
 
 /* X(NAME, name): counts of a rule. A launch that is eligible is replaced or has one reason. */
 #define KP_AB_COUNTS(X)                                                                            \
@@ -38,6 +38,8 @@
 	X(TOO_LATE, "too_late", "the next launch of the sequence did not come in time")            \
 	X(LATE_ERROR, "late_error", "a launch that had been held failed")                          \
 	X(NOT_LOADED, "not_loaded", "the replacement's code could not be loaded")                  \
+	X(TRIAL, "trial", "it was being tried in another process first")                           \
+	X(TRIAL_FAILED, "trial_failed", "it failed where it was tried, in another process")        \
 	X(ADDRESS, "address",                                                                      \
 	  "data that the rule declares is not in memory that the driver knows")                    \
 	X(UNVERIFIED, "unverified", "its results had not been compared with the original's yet")   \
@@ -69,6 +71,21 @@ enum kp_ab_reason {
 
 extern const char *const kp_ab_count_names[KP_AB_COUNT_COUNT];
 extern const char *const kp_ab_reason_names[KP_AB_REASON_COUNT];
+
+/* X(NAME, name, what it is): other inputs than the program's, of which one is changed. */
+#define KP_AB_EXTRAS(X)                                                                            \
+	X(NEGATED, "negated", "with the other sign")                                               \
+	X(HALVED, "halved", "half as large")                                                       \
+	X(REVERSED, "reversed", "its rows, or its columns, in reverse")
+
+enum kp_ab_extra {
+#define KP_AB_EXTRA_ENUM(NAME, name, what) KP_AB_EXTRA_##NAME,
+	KP_AB_EXTRAS(KP_AB_EXTRA_ENUM)
+#undef KP_AB_EXTRA_ENUM
+		KP_AB_EXTRA_COUNT
+};
+
+extern const char *const kp_ab_extra_names[KP_AB_EXTRA_COUNT];
 
 /* Worst elements of a comparison that are written. */
 #define KP_AB_WORST 4

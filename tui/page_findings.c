@@ -98,7 +98,7 @@ void kp_page_findings_draw(struct kp_tui *tui, struct kp_area area)
 	kp_sheet_say(&sheet, KP_ROLE_PLAIN, area.columns - 1, NULL, "%s.",
 		     finding_of(tui, item)->sentence);
 	kp_sheet_say(&sheet, KP_ROLE_DIM, area.columns - 1, NULL, "%s",
-		     kp_finding_remedy(finding_of(tui, item)->id));
+		     finding_of(tui, item)->remedy);
 	area.column = 1;
 	area.columns--;
 	kp_sheet_draw(&sheet, &tui->canvas, area, 0);
@@ -143,7 +143,7 @@ enum kp_status kp_page_evidence_fill(struct kp_tui *tui)
 		     kp_finding_key(finding->id), kp_confidence_key(finding->confidence),
 		     finding->subject[0] ? "; about " : "", finding->subject);
 	kp_sheet_head(&tui->sheet, "Remedy");
-	kp_sheet_say(&tui->sheet, KP_ROLE_PLAIN, width, NULL, "%s", kp_finding_remedy(finding->id));
+	kp_sheet_say(&tui->sheet, KP_ROLE_PLAIN, width, NULL, "%s", finding->remedy);
 	kp_sheet_say(&tui->sheet, KP_ROLE_PLAIN, width, "try first", "%s: %s",
 		     kp_rung_words(kp_finding_rung(finding->id)),
 		     kp_finding_rung_reason(finding->id));

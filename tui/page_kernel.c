@@ -21,9 +21,11 @@ static void say_times(struct kp_tui *tui, const struct kp_kernel_row *kernel, si
 	SAY("total", "%s in %s launches (%s of them by CUDA graphs)",
 	    kp_human_duration((double)d->total_ns, DIGITS).text, kp_human_count(kernel->calls).text,
 	    kp_human_count(kernel->graph_calls).text);
-	SAY("share", "%s of kernel time, %s of busy time, %s of the span, alone %s",
+	SAY("share",
+	    "%s of kernel time, %s of busy time, %s of the span, alone %s, on the critical path %s",
 	    kp_human_percent(shares->kernel_pct).text, kp_human_percent(shares->busy_pct).text,
-	    kp_human_percent(shares->span_pct).text, kp_human_percent(shares->alone_pct).text);
+	    kp_human_percent(shares->span_pct).text, kp_human_percent(shares->alone_pct).text,
+	    kp_human_percent(shares->path_pct).text);
 	SAY("a launch", "mean %s, median %s, from %s to %s, deviation %s",
 	    kp_human_duration(d->mean_ns, DIGITS).text,
 	    kp_human_duration(d->median_ns, DIGITS).text,
@@ -119,15 +121,17 @@ static void say_traffic(struct kp_tui *tui, const struct kp_row_traffic *traffic
 	    isfinite(traffic->gbps_ci95) ? traffic->gbps_ci95 : 0,
 	    kp_traffic_source_name(traffic->source), kp_human_percent(traffic->peak_pct).text,
 	    kp_ceiling_source_name(traffic->peak_source));
-	SAY("a launch", "moves %s to and from memory",
-	    kp_human_bytes((uint64_t)fmax(traffic->bytes, 0), DIGITS).text);
+	SAY("a launch", "moves %s to and from memory (%s)",
+	    kp_human_bytes((uint64_t)fmax(traffic->bytes, 0), DIGITS).text,
+	    kp_traffic_source_name(traffic->source));
 	if (isfinite(traffic->flop_per_byte))
 		SAY("intensity", "%.2f FLOP a byte (modelled), tensor pipes work %s of the time",
 		    traffic->flop_per_byte, kp_human_percent(traffic->tensor_pct).text);
 	if (traffic->bound != KP_BOUND_UNKNOWN)
 		SAY("limited by", "%s", kp_bound_name(traffic->bound));
 	if (isfinite(traffic->headroom))
-		SAY("room", "%.2fx as fast at the nearer limit", traffic->headroom);
+		SAY("room", "%.2fx as fast at the nearer limit (%s)", traffic->headroom,
+		    kp_traffic_source_name(traffic->source));
 }
 
 static void say_launch(struct kp_tui *tui, const struct kp_kernel_row *kernel, size_t width)

@@ -66,9 +66,19 @@ TEXT(calls, kp_human_count((uint64_t)(value + 0.5)).text)
                                                                                                    \
 		snprintf(out->text, sizeof out->text, isfinite(value) ? format : "-", value);      \
 	}
-DECIMALS(rate, "%.0f")
 DECIMALS(intensity, "%.1f")
 DECIMALS(room, "%.2fx")
+
+static void rate_text(const struct kp_tui *tui, const struct kp_item *item, struct kp_value *out)
+{
+	double value = rate_number(tui, item);
+
+	if (isfinite(value))
+		snprintf(out->text, sizeof out->text, "%.0f %c", value,
+			 kp_traffic_source_letter(row_of(tui, item)->traffic->source));
+	else
+		snprintf(out->text, sizeof out->text, "-");
+}
 
 static void mark_text(const struct kp_tui *tui, const struct kp_item *item, struct kp_value *out)
 {
@@ -141,11 +151,11 @@ const struct kp_column kp_page_operators_columns[KP_OPERATORS_COLUMNS] = {
 	{"Max", NULL, "longest", 7, false, false, 3, maximum_text, maximum_number, NULL},
 	{"StdDev", NULL, "standard deviation of durations", 7, false, false, 1,
 	 deviation_text, deviation_number, NULL},
-	{"GB/s", NULL, "device memory, read and written", 5, false, false, 11,
+	{"GB/s", NULL, "device memory, read and written: " KP_TRAFFIC_LETTERS, 6, false, false, 11,
 	 rate_text, rate_number, has_traffic},
 	{"Peak", NULL, "of what memory can do", 6, false, false, 10,
 	 peak_text, peak_number, has_traffic},
-	{"FLOP/B", NULL, "operations for each byte", 6, false, false, 4,
+	{"FLOP/B", NULL, "operations for each byte, modelled", 6, false, false, 4,
 	 intensity_text, intensity_number, has_traffic},
 	{"Bound", NULL, "what limits it", 7, true, false, 12, bound_text, NULL, has_traffic},
 	{"Room", NULL, "time now ÷ time at the nearer limit", 6, false, false, 9,

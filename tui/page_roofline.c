@@ -62,9 +62,14 @@ static double intensity_number(const struct kp_tui *tui, const struct kp_item *i
 		snprintf(out->text, sizeof out->text, isfinite(value) ? format : "-", value);      \
 	}
 TEXT(share, "%.1f%%")
-TEXT(rate, "%.0f")
 TEXT(intensity, "%.1f")
 TEXT(near, "%.1f%%")
+
+static void rate_text(const struct kp_tui *tui, const struct kp_item *item, struct kp_value *out)
+{
+	snprintf(out->text, sizeof out->text, "%.0f %c", rate_number(tui, item),
+		 kp_traffic_source_letter(traffic_of(tui, item)->source));
+}
 
 static void letter_text(const struct kp_tui *tui, const struct kp_item *item, struct kp_value *out)
 {
@@ -81,8 +86,9 @@ static void bound_text(const struct kp_tui *tui, const struct kp_item *item, str
 const struct kp_column kp_page_roofline_columns[KP_ROOFLINE_COLUMNS] = {
 	{" ", NULL, "letter in the picture", 1, true, false, 0, letter_text, NULL, NULL},
 	{"Share", NULL, "of kernel time", 6, false, false, 3, share_text, share_number, NULL},
-	{"GB/s", NULL, "device memory", 5, false, false, 0, rate_text, rate_number, NULL},
-	{"FLOP/B", NULL, "operations for each byte", 6, false, false, 2,
+	{"GB/s", NULL, "device memory: " KP_TRAFFIC_LETTERS, 6, false, false, 0,
+	 rate_text, rate_number, NULL},
+	{"FLOP/B", NULL, "operations for each byte, modelled", 6, false, false, 2,
 	 intensity_text, intensity_number, NULL},
 	{"Roof", NULL, "of the nearer roof", 6, false, false, 0, near_text, near_number, NULL},
 	{"Bar", NULL, "the same as a bar", 12, true, true, 1, NULL, near_number, NULL},
@@ -213,6 +219,12 @@ void kp_page_roofline_draw(struct kp_tui *tui, struct kp_area area)
 	picture = draw_head(tui, area, &roof);
 	area.row += picture;
 	area.rows -= picture;
+	if (area.rows > LEAST_PICTURE) {
+		kp_canvas_put(&tui->canvas, area.row, 0, area.columns, KP_ROLE_DIM,
+			      " GB/s: " KP_TRAFFIC_LETTERS "; FLOP/B and TFLOP/s: modelled");
+		area.row++;
+		area.rows--;
+	}
 	picture = area.rows * 3 / 5;
 	if (roof.placed && area.rows >= LEAST_PICTURE && area.columns > 2 * MARGIN) {
 		const struct kp_area grid = {.row = area.row,

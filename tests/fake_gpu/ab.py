@@ -77,7 +77,7 @@ def run_ab(scenario, place, args, options=(), rules=None, status=0, same=True, p
         path = os.path.join(place.directory, "rules.yaml")
         with open(path, "w", encoding="utf-8") as file:
             file.write(rules)
-        options = ("--rules", path, *options)
+        options = ("--rules", path, "--no-try", *options)
     bare = place.run(command, place.environment(scenario, traced=False))
     require_equal("the bare program's status", (bare.status, bare.err), (0, ""))
     result = place.run([place.kprof, "ab", *options, "--out", report, "--", *command], environment)
@@ -110,6 +110,10 @@ def play_builtin(work, name, least):
         require(rule["launches"]["replaced"] >= least, f"{rule['launches']}")
         accuracy = rule["accuracy"][0]
         require(accuracy["cosine"] > 0.9999 and accuracy["elements"] > 0, f"{accuracy}")
+        # Both are off from float64 by what rounding to bf16 makes: half of 2^-8 at most.
+        require(accuracy["truth_elements"] >= 16, f"{accuracy}")
+        for who in ("original", "candidate"):
+            require(0 < accuracy[f"truth_rms_{who}"] < accuracy["truth_rms"] / 512, f"{accuracy}")
         bare = place.run([os.path.join(place.fakes, "prog_ab"), work, "200"],
                          place.environment(scenario, traced=False))
         require(abs(float(outcome.result.out) - float(bare.out)) <
@@ -187,6 +191,28 @@ def play_wrong(entry, fault, work="double", least=250):
     return play
 
 
+def play_inputs(entry, inputs):
+    """What is right for the program's inputs alone is found by others; nothing of them is seen."""
+    def play(scenario, place):
+        options = ("--mode", "swap", "--again", "5")
+        outcome = run_ab(scenario, place, ["double", "300"], options, rules_for(place, entry),
+                         status=123)
+        rule = outcome.rule("double")
+        require_equal("fault", (rule["fault"], rule["fault_inputs"]), ("mismatch", inputs))
+        require(rule["other_inputs"][inputs] > 0, f"{rule['other_inputs']}")
+        require(f"mismatch with an input {inputs}" in outcome.result.err, outcome.result.err)
+        if inputs == "negated":  # the first that there are: before the program sees anything
+            require_equal("replaced", rule["launches"]["replaced"], 0)
+        rules = rules_for(place, entry) + "  other_inputs: false\n"
+        outcome = run_ab(scenario, place, ["double", "300"], options, rules)
+        require_equal("others", sum(outcome.rule("double")["other_inputs"].values()), 0)
+        # What may not run twice has its own inputs alone, too.
+        outcome = run_ab(scenario, place, ["double", "300"], options,
+                         rules_for(place, entry, repeatable="false"))
+        require_equal("others", sum(outcome.rule("double")["other_inputs"].values()), 0)
+    return play
+
+
 def play_nothing(scenario, place):
     """Rules that fit no launch, or whose replacement refuses: status 122, not a gain of 1.00."""
     outcome = run_ab(scenario, place, ["double", "50"], (),
@@ -231,6 +257,57 @@ def play_rules(scenario, place):
     require_equal("the status of CMD", result.status, 7)
 
 
+def play_modules(scenario, place):
+    """A rule for the code that kernels are from; the report says which code there is."""
+    rules = rules_for(place, "twice").replace("kernel: double_rows", "kernel: double_rows\n  module: '%s'")
+    outcome = run_ab(scenario, place, ["modules", "300"], ("--mode", "swap"), rules % ("0" * 16), 122)
+    rule = outcome.rule("double")
+    require_equal("seen", rule["launches"]["seen"], 0)
+    modules = rule["modules"]
+    require(len(modules) == 2 and not any(module["fits"] for module in modules), f"{modules}")
+    # The first is the module's, and also that of the library of the same code.
+    for module, launches in ((modules[0], 200), (modules[1], 100)):
+        require(f"module     {module['hash']}: not the rule's" in outcome.result.err,
+                outcome.result.err)
+        again = run_ab(scenario, place, ["modules", "300"], ("--mode", "swap"),
+                       rules % module["hash"])
+        rule = again.rule("double")
+        require_equal("seen", rule["launches"]["seen"], launches)
+        require(rule["launches"]["replaced"] > launches / 2, f"{rule['launches']}")
+        require_equal("modules", sorted((each["hash"], each["fits"]) for each in rule["modules"]),
+                      sorted((each["hash"], each == module) for each in modules))
+    path = os.path.join(place.directory, "rules.yaml")
+    environment = place.environment(scenario, traced=False)
+    result = place.run([place.kprof, "ab", "--rules", path, "--list"], environment)
+    require(f"of the module {modules[1]['hash']}" in result.out.decode(), f"{result.out}")
+    outcome = run_ab(scenario, place, ["double", "30"], (), rules % modules[0]["hash"], 122)
+    require_equal("modules", [each["fits"] for each in outcome.rule("double")["modules"]], [False])
+
+
+def play_units(scenario, place):
+    """Phases of ranges: each has as many, whatever they launch; the report has them per second."""
+    options = ("--unit-range", "step", "--phase", "10", "--again", "100000")
+    outcome = run_ab(scenario, place, ["steps", "2000"], options, rules_for(place, "launched"))
+    end = outcome.document["end_to_end"]
+    require_equal("unit", (end["unit_range"], end["phase_units"]), ("step", 10))
+    # 10 ranges have 20 launches of 4 us, or of 1: times of single launches are taken in between.
+    require_equal("phases", (end["original_phase_ns"], end["candidate_phase_ns"]), (80000, 20000))
+    for arm in ("original", "candidate"):
+        require(abs(end[f"{arm}_units_per_s"] * end[f"{arm}_phase_ns"] - 1e10) < 1e5, f"{end}")
+    # A pause behind each four phases is as long as one.
+    require(100 <= end["phases"] <= 160 and -76 < end["change_pct"] < -60, f"{end}")
+    require_equal("verdict", end["verdict"], "faster")
+    require("a second, replaced" in outcome.result.err, outcome.result.err)
+    outcome = run_ab(scenario, place, ["steps", "100"], ("--unit-range", "other"),
+                     rules_for(place, "launched"), status=122)
+    require("no phases by ranges «other»" in outcome.result.err, outcome.result.err)
+    end = outcome.document["end_to_end"]
+    require_equal("nothing", (end["phases"], end["original_units_per_s"]), (0, None))
+    result = place.run([place.kprof, "ab", "--unit-range", "a", "--phase", "0", "--", "true"],
+                       place.environment(scenario, traced=False))
+    require(result.status == 125 and "--phase 0" in result.err, result.err)
+
+
 def run_switched(scenario, place, command, rules, steps):
     """kprof ab over a program that says when it is ready and waits: before it goes on, the words of
     each step are given to kprof ctl. Its report, and what the program printed last."""
@@ -241,7 +318,7 @@ def run_switched(scenario, place, command, rules, steps):
     with open(path, "w", encoding="utf-8") as file:
         file.write(rules)
     process = subprocess.Popen(
-        [place.kprof, "ab", "--rules", path, "--mode", "swap", "--again", "1000000", "--out", report,
+        [place.kprof, "ab", "--rules", path, "--no-try", "--mode", "swap", "--again", "1000000", "--out", report,
          "--", os.path.join(place.fakes, command[0]), *command[1:]],
         env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     for step in steps:
@@ -318,7 +395,7 @@ def play_killed(scenario, place):
     with open(path, "w", encoding="utf-8") as file:
         file.write(rules_for(place, "twice"))
     process = subprocess.Popen(
-        [place.kprof, "ab", "--rules", path, "--mode", "swap", "--out", report,
+        [place.kprof, "ab", "--rules", path, "--no-try", "--mode", "swap", "--out", report,
          "--", os.path.join(place.fakes, "prog_ab"), "double", "1000", "wait"],
         env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     require_equal("ready", process.stdout.readline(), b"ready\n")
@@ -478,6 +555,8 @@ SCENARIOS = [
     ab("silu", play_builtin("silu", "llm-decode-silu", 180)),
     ab("graph", play_graph),
     ab("graph_changed", play_graph_changed),
+    ab("modules", play_modules),
+    ab("units", play_units),
     ab("off", play_off),
     ab("on", play_on),
     Scenario("ab_switches_refused", play=play_switches_refused, faults="wall",
@@ -490,6 +569,9 @@ SCENARIOS = [
     Scenario("ab_self_test", program="prog_ab", play=play_controls, faults="wall"),
     ab("self_test_seeds", play_seeds),
     ab("self_test_failed", play_failed),
+    ab("inputs_negated", play_inputs("clamped", "negated")),
+    ab("inputs_halved", play_inputs("flushed", "halved")),
+    ab("inputs_reversed", play_inputs("by_heart", "reversed")),
     ab("zeros", play_wrong("zeros", "mismatch")),
     ab("blank", play_wrong("zeros", "mismatch", "blank", 100)),
     ab("stale", play_wrong("stale", "mask")),

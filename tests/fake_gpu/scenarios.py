@@ -6,7 +6,7 @@
 
 A row (scenario.py) says what runs, with which faults (common/faults.def), and what kprof must then do
 or say; more rows stand in processes.py, endings.py, host_calls.py, library_calls.py, dnn_calls.py,
-parameter_calls.py, ranges.py, storms.py, watching.py, counters.py, ab.py and ab_graphs.py.
+parameter_calls.py, ranges.py, storms.py, watching.py, counters.py, ab.py, ab_graphs.py and ab_trials.py.
 Numbers in brackets are those of public reports of the same fault in other tools, «cases».
 """
 
@@ -24,6 +24,7 @@ import traceback
 import ab
 import ab_graphs
 import ab_sequences
+import ab_trials
 import counters
 import endings
 import host_calls
@@ -975,6 +976,7 @@ SCENARIOS = [
     *ab.SCENARIOS,
     *ab_graphs.SCENARIOS,
     *ab_sequences.SCENARIOS,
+    *ab_trials.SCENARIOS,
 ]
 
 

@@ -72,6 +72,15 @@ def faults_of_wins(report):
                 yield f"{finding['id']}: {of} likely {likely}, at most {bound}"
 
 
+def faults_of_promises(report):
+    """No microsecond is promised twice: all findings together win no more than there is."""
+    totals = report["totals"]
+    for of, whole in (("span", totals["span_ns"]), ("kernel_time", totals["kernel_time_ns"])):
+        promised = sum(finding["win"][f"{of}_bound_ns"] or 0 for finding in report["findings"])
+        if promised > whole * 1.000001:
+            yield f"{of}: {promised:.0f} promised of {whole}"
+
+
 def faults_of_agreement(report):
     findings = report["findings"]
     candidates = {finding["operator"] for finding in findings if finding["id"] == "candidate"}
@@ -113,6 +122,7 @@ def main():
     for trace, facts in truth.items():
         report = json.loads(run(kprof, "--format", "json", str(ROOT / trace)))
         faults = [*faults_of_truth(facts, nowhere, report["findings"]), *faults_of_wins(report),
+                  *faults_of_promises(report),
                   *faults_of_agreement(report), *faults_of_text(kprof, str(ROOT / trace), report)]
         first = report["findings"][0]
         print(f"{trace:48} {len(report['findings'])} findings, first {first['id']}, "

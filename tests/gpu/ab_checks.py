@@ -147,7 +147,8 @@ def same(checks):
         rules = bench.folder / "same.yaml"
         rules.write_text(SAME.format(module=checks.ROOT / "tests/gpu/same_silu.ptx"))
         argv = [checks.sample(bench, "llm_decode"), "--graph", "--steps", "4000", "--batch", "1"]
-        ran, document = ab(bench, ["--rules", rules, "--phase", "300"], argv, 0)
+        ran, document = ab(bench, ["--rules", rules, "--no-try", "--phase", "300"],
+                           argv, 0)
         check_sums(document)
         require(ran.stdout == bench.run(argv).stdout, "the program printed something else")
         rule, end = rule_of(document, "same-silu"), document["end_to_end"]
@@ -217,6 +218,116 @@ def sequences(checks):
         rule = rule_of(document, "three")
         require(rule["launches"]["replaced"] > GAMES // 2, words_of(rule))
         return f"{right}; {words_of(rule)}"
+def silu_rules(bench, checks, kernel, more=""):
+    rules = bench.folder / f"{kernel}.yaml"
+    text = SAME.format(module=checks.ROOT / f"tests/gpu/{kernel}.ptx")
+    rules.write_text(text.replace("same_silu", kernel).replace("  when:", more + "  when:"))
+    return rules
+
+
+def eager(checks, bench, steps):
+    return [checks.sample(bench, "llm_decode"), "--steps", steps, "--batch", "1"]
+
+
+def tried(checks):
+    """A kernel of the user's does no harm in a process of its own, and is replaced after that."""
+    def check(bench):
+        argv = eager(checks, bench, "4000")
+        rules = silu_rules(bench, checks, "same_silu")
+        ran, document = ab(bench, ["--rules", rules, "--mode", "swap"], argv, 0)
+        check_sums(document)
+        require(ran.stdout == bench.run(argv).stdout, "the program printed something else")
+        rule = rule_of(document, "same-silu")
+        require(rule["trials"] >= 1 and rule["trial_fault"] is None, f"{rule}")
+        require(rule["launches"]["replaced"] > 0, words_of(rule))
+        return f"{words_of(rule)}; {rule['not_replaced']['trial']} launches during its trial"
+    return check
+
+
+def wild(checks):
+    """A kernel that faults ends its own process; the program never has it, and goes on."""
+    def check(bench):
+        argv = eager(checks, bench, "4000")
+        rules = silu_rules(bench, checks, "wild_silu")
+        ran, document = ab(bench, ["--rules", rules, "--mode", "swap"], argv, 123)
+        require(ran.stdout == bench.run(argv).stdout, "the program printed something else")
+        rule = rule_of(document, "same-silu")
+        require(rule["trial_fault"] == "gpu" and rule["launches"]["shadowed"] == 0, f"{rule}")
+        return f"{rule['trial_fault']}: {rule['not_replaced']['trial_failed']} launches left alone"
+    return check
+
+
+def modules(checks):
+    """The hash of the code that a kernel is from: the same in each run, and a rule can ask for it."""
+    def check(bench):
+        argv = eager(checks, bench, STEPS)
+        found = []
+        for module, status in (("0" * 16, 122), (None, 0)):
+            more = f"  module: '{module or found[0]}'\n"
+            rules = silu_rules(bench, checks, "same_silu", more)
+            _, document = ab(bench, ["--rules", rules, "--no-try", "--mode", "swap"], argv, status)
+            rule = rule_of(document, "same-silu")
+            found += [each["hash"] for each in rule["modules"]]
+            require(found[-1] and rule["modules"][0]["fits"] == (module is None), f"{rule}")
+        require(len(set(found)) == 1, f"{found}")
+        require(rule["launches"]["replaced"] > 0, words_of(rule))
+        return f"{found[0]} twice; {words_of(rule)}"
+    return check
+
+
+def truth(checks):
+    """Float64: linear layers and silu are off by rounding, whoever computes them."""
+    def check(bench):
+        _, document = ab(bench, ["--mode", "swap"], eager(checks, bench, STEPS), 0)
+        check_sums(document)
+        said = []
+        for name in ("linear-skinny", "llm-decode-silu"):
+            accuracy = rule_of(document, name)["accuracy"][0]
+            require(accuracy["truth_elements"] > 0, f"{name}: {accuracy}")
+            off = [accuracy[f"truth_rms_{who}"] / accuracy["truth_rms"]
+                   for who in ("original", "candidate")]
+            require(max(off) < 2 ** -8, f"{name}: {accuracy}")
+            said.append(f"{name}: {off[0]:.2e} and {off[1]:.2e} of the rms off, "
+                        f"{accuracy['truth_elements']} elements")
+        return "; ".join(said)
+    return check
+
+
+def other_inputs(checks):
+    """PyTorch's kernels run again with parameters that point to other inputs, and built-ins agree."""
+    program = ("import torch, torch.nn.functional as F\n"
+               "x = torch.randn(64, 1024, device='cuda', dtype=torch.bfloat16)\n"
+               "w = torch.ones(1024, device='cuda', dtype=torch.bfloat16)\n"
+               "for i in range(400):\n"
+               "    F.softmax(x, -1); F.gelu(x); F.rms_norm(x, (1024,), w, 1e-5)\n"
+               "    F.layer_norm(x, (1024,), w, w, 1e-5); torch.cuda.synchronize()\n")
+
+    def check(bench):
+        checks.need_torch(bench)
+        argv = [checks.TORCH[0], "-c", program]
+        _, document = ab(bench, ["--mode", "swap"], argv, 0)
+        check_sums(document)
+        compared = {rule["name"]: rule["other_inputs"] for rule in document["rules"]
+                    if rule["comparisons"]}
+        require(len(compared) >= 3, f"{compared}")
+        for name, inputs in compared.items():
+            require(all(inputs.values()), f"{name}: {inputs}")
+        return "; ".join(f"{name}: {sum(inputs.values())}" for name, inputs in compared.items())
+    return check
+
+
+def units(checks):
+    """Tokens per second by the program's own ranges, and as many kernels in each phase."""
+    def check(bench):
+        argv = [*eager(checks, bench, "4000"), "--nvtx"]
+        _, document = ab(bench, ["--unit-range", "token", "--phase", "50"], argv, 0)
+        check_sums(document)
+        end = document["end_to_end"]
+        require(end["phases"] >= 40 and end["original_units_per_s"] > 0, f"{end}")
+        require(abs(end["original_units_per_s"] * end["original_phase_ns"] / 50e9 - 1) < 0.01, f"{end}")
+        return (f"{end['original_units_per_s']} tokens a second, replaced "
+                f"{end['candidate_units_per_s']}; {end['change_pct']} % ({end['change_low_pct']} to "
+                f"{end['change_high_pct']}), predicted {end['predicted_pct']} %")
     return check
 
 
@@ -248,6 +359,12 @@ def rows(checks):
               "2000"), "llm_decode in a graph: timed in both forms, by turns"),
         Check("ab-replays-same", 240, same(checks),
               "llm_decode in a graph, a kernel replaced by the same: no difference"),
+        Check("ab-tried", 240, tried(checks), "a user's kernel is tried elsewhere, then replaced"),
+        Check("ab-wild", 240, wild(checks), "a kernel that faults never comes to the program"),
+        Check("ab-modules", 240, modules(checks), "hashes of modules, and a rule that asks for one"),
+        Check("ab-truth", 240, truth(checks), "errors against float64"),
+        Check("ab-inputs", 240, other_inputs(checks), "comparisons with other inputs"),
+        Check("ab-units", 240, units(checks), "tokens per second by ranges"),
         Check("ab-replays-torch", 400, replays(lambda bench: [
             *checks.TORCH, "--graph", *SEVEN_B, "--steps", "128", "--rounds", "12"], "4000"),
               "decoding of 7B by PyTorch in a graph: timed in both forms, by turns"),

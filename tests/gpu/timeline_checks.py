@@ -4,6 +4,9 @@ from runner import Check, require
 
 STEPS = 200
 SLACK = 0.2  # of the measured gain
+PATH_PARTS = ("kernel_ns", "memory_ns", "idle_ns", "others_ns", "hidden_ns")
+SPINS, SPIN_RUNS = 5000, 3  # launches; runs, of which the quickest counts
+HIDDEN_SHOWS = 0.5  # of added time, at most, in the span: the host's own pace varies
 
 
 def iterations(seen, at_least):
@@ -21,6 +24,27 @@ def sums(seen):
         told = sum(cause["total_ns"] for cause in idle["causes"])
         require(told == gpu["span_ns"] - gpu["busy_time_ns"],
                 f"causes add up to {told} ns, idle are {gpu['span_ns'] - gpu['busy_time_ns']}")
+
+
+def path_of(seen):
+    """The critical path of the one GPU, whose parts must add up to its span; parts of the span."""
+    path, span_ns = seen.document["idle"][0]["critical_path"], seen.document["gpus"][0]["span_ns"]
+    told = sum(path[name] for name in PATH_PARTS)
+    require(told == span_ns, f"the path's parts add up to {told} ns, the span is {span_ns}")
+    return {name: path[name] / span_ns for name in PATH_PARTS}
+
+
+def slowed(fast, slow, on_path):
+    """The (kernel time, span) of a program and of one whose kernels are longer: on the path all of
+    that shows in the span, hidden hardly any; a few words."""
+    added, longer = slow[0] - fast[0], slow[1] - fast[1]
+    words = f"{added / 1e6:.2f} ms more of kernels, {longer / 1e6:.2f} ms more of span"
+    require(added > 0, f"{words}: kernels are not longer")
+    if on_path:
+        require(0.9 * added <= longer <= 1.2 * added, f"{words}: not on the path")
+    else:
+        require(longer <= HIDDEN_SHOWS * added, f"{words}: not hidden")
+    return words
 
 
 def gain(eager, graph):
@@ -60,7 +84,29 @@ def rows(sample, record_with, need_torch, torch):
         need_torch(bench)
         return gain(*pair(bench, torch, []))
 
+    def spin(bench, length_us):
+        """Kernel time and span of the quickest run, and the path of it."""
+        best = None
+        for _ in range(SPIN_RUNS):
+            _, seen = record_with(bench, [], [sample(bench, "spin"), "--spin-us", str(length_us),
+                                              "--spin-count", str(SPINS)])
+            totals = seen.document["totals"]
+            found = (totals["kernel_time_ns"], totals["span_ns"], path_of(seen))
+            best = found if best is None or found[1] < best[1] else best
+        return best
+
+    def path(bench):
+        empty, one, long, longer = (spin(bench, us) for us in (0, 1, 20, 40))
+        words = [f"{name}: kernels {100 * run[2]['kernel_ns']:.0f} % on the path, "
+                 f"{100 * run[2]['hidden_ns']:.0f} % hidden"
+                 for name, run in (("0 us", empty), ("20 us", long))]
+        require(empty[2]["hidden_ns"] > 5 * empty[2]["kernel_ns"], f"{words[0]}: launches set the pace")
+        require(long[2]["kernel_ns"] > 0.9, f"{words[1]}: kernels set the pace")
+        return "; ".join([*words, slowed(empty, one, False), slowed(long, longer, True)])
+
     return [
+        Check("critical-path", 120, path,
+              "kernels behind late launches cost nothing when longer; those on the path all of it"),
         Check("graph-gain", 180, of_sample([]), "the gain of a graph: promised and measured"),
         Check("graph-gain-host", 180, of_sample(["--host"]), "the same, launches measured"),
         Check("graph-gain-torch", 300, of_torch, "the same, PyTorch"),

@@ -59,7 +59,7 @@ class Markdown(Case):
         for name in HOSTILE:
             trace = self.make_trace("hex:" + name.hex(), "softmax_kernel")
             self.check(self.made("report", trace))
-            self.check(self.made("plan", "--target", "unknown=2x", trace))
+            self.check(self.made("plan", "--target", "unknown=1.5x", trace))
 
     def test_hostile_operators(self):
         rules = self.write("rules.yaml", "rules:\n  - operator: \"a|b<i>`[x](y)\"\n"

@@ -13,7 +13,9 @@ from harness import SOURCE, Case, environment
 TRACES = os.path.join(SOURCE, "samples", "traces")
 DECODE = os.path.join(TRACES, "llm_decode_graph.kprof")
 COUNTED = os.path.join(SOURCE, "tests", "recorded", "decode_graph_50us.kprof")
+ATTENTION = os.path.join(SOURCE, "tests", "recorded", "attention_parameters.kprof")
 YEAR_HOURS, YEAR_WEEKS = 8760, 365 / 7
+LAUNCH_NS = 626  # an empty kernel's, docs/results
 
 
 def amdahl(share, speedup):
@@ -168,12 +170,65 @@ class Sums(Plan):
 
     def test_limit_is_unknown_without_counters(self):
         card = self.plan_json(DECODE)["cards"][0]
-        self.assertEqual((card["limit_source"], card["limit_speed_up"], card["speed_up_at_most"]),
-                         ("unknown", None, None))
+        self.assertEqual((card["limit_source"], card["limit_speed_up"], card["at_most_by"]),
+                         ("modelled", None, "launch"))
         self.assertEqual([row["level"] for row in card["outcomes"]], ["bound"])
         card = self.plan_json(COUNTED)["cards"][0]
         self.assertEqual((card["limit_source"], card["limit_speed_up"]), ("estimated", None))
         self.assertTrue(1.8 < card["speed_up_at_most"] < 2.1)
+
+    def test_no_launch_is_shorter_than_an_empty_kernel(self):
+        gemm = self.plan_json(DECODE)["cards"][0]
+        row = next(row for row in self.report_json(DECODE)["operators"] if row["name"] == "gemm")
+        most = row["total_ns"] / row["calls"] / LAUNCH_NS
+        self.assertAlmostEqual(gemm["speed_up_at_most"], most, places=3)
+        self.refused("--target", f"gemm={most * 1.01:.3f}x", DECODE, says="(--fewer-launches)")
+        words = ("--fewer-launches", "gemm=2x")
+        card = self.plan_json(*words, "--target", f"gemm={most * 1.99:.3f}x", DECODE)["cards"][0]
+        self.assertAlmostEqual(card["speed_up_at_most"], 2 * most, places=3)
+        self.refused(*words, "--target", f"gemm={most * 2.02:.3f}x", DECODE, says="the fewer of them")
+
+    def test_no_rate_is_higher_than_the_gpus(self):
+        """Attention of known sizes: their operations at 1979 TFLOP/s, which an H200 has in fp8."""
+        row = next(row for row in self.report_json(ATTENTION)["operators"]
+                   if row["name"] == "attention")
+        flops = sum(shape["flops_per_call"] * shape["launches"]
+                    for shape in row["stability"]["shapes"] if shape["flops_per_call"])
+        most = row["total_ns"] / (flops / 1978.9e12 * 1e9)
+        card = next(card for card in self.plan_json(ATTENTION)["cards"]
+                    if card["operator"] == "attention")
+        self.assertEqual((card["at_most_by"], card["limit_source"]), ("compute", "modelled"))
+        self.assertAlmostEqual(card["speed_up_at_most"], most, places=1)
+        self.refused("--target", f"attention={most * 1.1:.2f}", ATTENTION, says="of any type")
+
+    def test_given_shares_leave_the_rest(self):
+        """Operators without a card count too: all that is not given shrinks alike."""
+        words = ("--threshold", "0", DECODE)
+        recorded = {card["operator"]: card for card in self.plan_json(*words)["cards"]}
+        cards = self.plan_json("--share", "attention=45%", *words)["cards"]
+        left = 55 / (100 - recorded["attention"]["share_of_wall_time_pct"])
+        for card in cards:
+            before = recorded[card["operator"]]["share_of_wall_time_pct"]
+            given = card["operator"] == "attention"
+            self.assertEqual(card["share_source"], "given" if given else "left")
+            self.assertAlmostEqual(card["share_of_wall_time_pct"], 45 if given else before * left,
+                                   places=3)
+        self.assertLess(sum(card["share_of_wall_time_pct"] for card in cards), 100)
+
+    def test_critical_path_says_how_sure_a_gain_is(self):
+        """An eager program whose launches come too late, and one without pauses."""
+        eager = os.path.join(TRACES, "llm_decode_eager.kprof")
+        card = self.plan_json("--target", "gemm=2x", eager)["cards"][0]
+        self.assertLess(card["critical_path_ns"], 0.5 * card["exclusive_ns"])
+        self.assertIn("a faster kernel waits longer", " ".join(card["notes"]))
+        card = self.plan_json("--target", "gemm=2x", DECODE)["cards"][0]
+        self.assertAlmostEqual(card["critical_path_ns"] / card["exclusive_ns"], 1, places=1)
+        self.assertNotIn("critical path", " ".join(card["notes"]))
+
+    def test_numbers_may_have_exponents(self):
+        plain = self.plan("--gpus", "10000", "--target", "gemm=2x", "--gpu-hour", "0.25", DECODE)
+        self.assertEqual(plain, self.plan("--gpus", "1e4", "--target", "gemm=20e-1x", "--gpu-hour",
+                                          "2.5E-1", DECODE))
 
     def test_text_formats_agree(self):
         words = ("--target", "gemm=1.5x", "--gpus", "64", "--gpu-price", "30000", "--currency", "€",
@@ -202,7 +257,13 @@ class Refusals(Plan):
                 (("--realistic", "0"), "from 1"), (("--realistic", "101"), "to 100"),
                 (("--target", "gemm=0.5x"), "slower"), (("--target", "gemm=0"), "above 0"),
                 (("--target", "gemm=-2"), "above 0"), (("--target", "gemm=nan"), "above 0"),
-                (("--target", "gemm=inf"), "above 0"), (("--target", "gemm=1e3"), "above 0"),
+                (("--target", "gemm=inf"), "above 0"), (("--target", "gemm=1e"), "above 0"),
+                (("--target", "gemm=e3"), "above 0"), (("--target", "gemm=1e3e"), "above 0"),
+                (("--target", "gemm=1e3"), "as short as an empty kernel"),
+                (("--target", "gemm=1e400"), "above 0"),
+                (("--target", "all=1e3"), "the whole: 1000.00 times"),
+                (("--fewer-launches", "gemm=0.5"), "times fewer"),
+                (("--fewer-launches", "gemm=1e4x"), "2 launches"),
                 (("--target", "gemm=2..5"), "above 0"), (("--target", "gemm"), "above 0"),
                 (("--target", "gemm=2,"), "above 0"), (("--target", "=2"), "above 0"),
                 (("--target", "gemm=2,gemm=3"), "twice"), (("--target", "gem=2"), "it has gemm"),

@@ -201,7 +201,8 @@ static void test_text_wrap(void **state)
 	assert_wrap("", "\n");
 	assert_wrap("one two", "one\n  two\n");
 	assert_wrap("one tw", "one tw\n"); /* the line ends at column 10 */
-	assert_wrap("ein längeres-als-die-Zeile wort", "ein\n  längeres-als-die-Zeile\n  wort\n");
+	assert_wrap("ein längeres-als-die-Zeile wort",
+		    "ein\n  längeres\n  -als-die\n  -Zeile\n  wort\n");
 }
 
 static void test_humanise_durations(void **state)

@@ -5,9 +5,12 @@
 
 NAME.truth says what the kernels of a recorded trace do: a line is operator, calls and mangled name,
 separated by tabs; «a|b» are both right; a kernel that does the work of several operators has a line
-for each. What a kernel does is meant, not what for: a `torch.cat` that makes a cache longer is a
-copy. Only attention that is written out is one operator: its products, mask and softmax. names.txt
-has names alone, of libraries that were not run; each counts the same.
+for each. What a kernel does is meant, not what for, but for operators that are written out: the
+products, mask and softmax of attention, the steps of a norm with the residual before it, of rotary
+embedding, of a gate or GELU, and the writing of keys and values behind rotary embedding, are that
+operator. Their numbers follow from the program: so many layers, so many passes. names.txt has names
+alone, of libraries that were not run; each counts the same. Whatever rules of one's own say, the
+ids of kernels stay.
 
 Prints a line for each, and fails where less is right than «at least» says.
 """
@@ -24,8 +27,17 @@ HERE = Path(__file__).resolve().parent
 NAMES_AT_LEAST = 98
 
 
-def report(kprof, trace):
-    made = subprocess.run([kprof, "report", "--format", "json", trace], check=True,
+# Rules that take the labels of most kernels away.
+OTHER_RULES = """
+operators:
+  - {name: ours, about: all of it}
+rules:
+  - {operator: ours, function: ["*elementwise*", "nvjet*", "softmax*", "*fusion*", "*gemm*"]}
+"""
+
+
+def report(kprof, trace, *options):
+    made = subprocess.run([kprof, "report", "--format", "json", *options, trace], check=True,
                           stdout=subprocess.PIPE)
     return json.loads(made.stdout)["kernels"]
 
@@ -83,6 +95,33 @@ def judge_trace(kprof, path):
     return sum(wrong.values()) <= total * (100 - float(facts["at least"])) / 100
 
 
+def ids_of(rows):
+    """{mangled name: ids}; a kernel has one id, and no other kernel has it."""
+    ids = collections.defaultdict(set)
+    for row in rows:
+        ids[row["mangled_name"]].add(row["id"])
+    if any(len(of) != 1 for of in ids.values()) or len(set().union(*ids.values())) != len(ids):
+        sys.exit("a kernel has several ids, or several kernels have one")
+    keys = [(row["id"], row["operator"], row["variant"]) for row in rows]
+    if len(keys) != len(set(keys)):
+        sys.exit("id, operator and variant do not tell rows apart")
+    return ids
+
+
+def judge_ids(kprof, folder):
+    rules, good = Path(folder, "rules.yaml"), True
+    rules.write_text(OTHER_RULES)
+    for path in sorted(HERE.glob("*.truth")):
+        trace = HERE / read_truth(path)[0]["trace"]
+        others = report(kprof, trace, "--operators", rules)
+        if not any(row["operator"] == "ours" for row in others):
+            sys.exit(f"{path.stem}: the rules change nothing")
+        if ids_of(report(kprof, trace)) != ids_of(others):
+            print(f"{path.stem}: ids change with the rules")
+            good = False
+    return good
+
+
 def judge_names(kprof, make_trace):
     lines = [line.split("\t") for line in (HERE / "names.txt").read_text().splitlines()
              if line and not line.startswith("#")]
@@ -113,6 +152,8 @@ def main():
     kprof, make_trace = sys.argv[1:]
     good = [judge_trace(kprof, path) for path in sorted(HERE.glob("*.truth"))]
     good.append(judge_names(kprof, make_trace))
+    with tempfile.TemporaryDirectory() as folder:
+        good.append(judge_ids(kprof, folder))
     sys.exit(0 if all(good) else 1)
 
 

@@ -219,6 +219,50 @@ static void test_ab_accuracy_says_why(void **unused)
 	assert_int_equal(kp_ab_accuracy(&figures).fault, KP_AB_FAULT_RMS);
 }
 
+/* Float64 convicts who is much further off than the original, and acquits who is not further off.
+ */
+static void test_ab_accuracy_believes_float64(void **unused)
+{
+	const struct kp_ab_figures good = {.expected = 100,
+					   .elements = 100,
+					   .finite = 100,
+					   .rms = 1e-3,
+					   .rms_original = 1,
+					   .noise_rms = NAN,
+					   .rms_tolerated = 4e-3,
+					   .truth_elements = 16,
+					   .truth_rms = 1,
+					   .truth_rms_original = 1e-5,
+					   .truth_rms_candidate = 1e-2,
+					   .truth_unit = 0x1p-9};
+	struct kp_ab_figures figures = good;
+
+	(void)unused;
+	assert_int_equal(kp_ab_accuracy(&figures).fault, KP_AB_FAULT_TRUTH);
+	figures.truth_rms_candidate = 7e-3; /* a few roundings */
+	assert_int_equal(kp_ab_accuracy(&figures).fault, KP_AB_FAULT_NONE);
+	figures.truth_rms_candidate = 0.02;
+	figures.truth_rms_original = 0.007; /* which is not much better */
+	assert_int_equal(kp_ab_accuracy(&figures).fault, KP_AB_FAULT_NONE);
+	figures.truth_rms_candidate = NAN;
+	assert_int_equal(kp_ab_accuracy(&figures).fault, KP_AB_FAULT_TRUTH);
+	figures.truth_elements = 0;
+	assert_int_equal(kp_ab_accuracy(&figures).fault, KP_AB_FAULT_NONE);
+	figures = good;
+	figures.rms = 1e-2; /* they differ, and it is the original that is off */
+	figures.truth_rms_original = 1e-2;
+	figures.truth_rms_candidate = 1e-5;
+	assert_int_equal(kp_ab_accuracy(&figures).fault, KP_AB_FAULT_NONE);
+	figures.mismatches = 1; /* which elements are, float64 does not know */
+	assert_int_equal(kp_ab_accuracy(&figures).fault, KP_AB_FAULT_MISMATCH);
+	figures.mismatches = 0;
+	figures.truth_elements = 15;
+	assert_int_equal(kp_ab_accuracy(&figures).fault, KP_AB_FAULT_RMS);
+	figures.truth_elements = 16;
+	figures.truth_rms_candidate = 1.1e-2;
+	assert_int_equal(kp_ab_accuracy(&figures).fault, KP_AB_FAULT_RMS);
+}
+
 /* Zeros that are compared with zeros are no proof of anything. */
 static void test_ab_accuracy_knows_when_it_says_little(void **unused)
 {
@@ -242,6 +286,7 @@ int main(void)
 		cmocka_unit_test(test_ab_accuracy_catches_planted_faults),
 		cmocka_unit_test(test_ab_accuracy_lets_other_orders_of_sums_pass),
 		cmocka_unit_test(test_ab_accuracy_says_why),
+		cmocka_unit_test(test_ab_accuracy_believes_float64),
 		cmocka_unit_test(test_ab_accuracy_knows_when_it_says_little),
 	};
 

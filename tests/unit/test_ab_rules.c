@@ -138,6 +138,10 @@ static void test_ab_rules_errors_have_lines(void **state)
 		{HEAD TAIL, 2, "replace"},
 		{HEAD SILU TAIL "  sequence: [a]\n", 2, "one of"},
 		{HEAD SILU TAIL "  hold_us: 10\n", 2, "of a «sequence»"},
+		{HEAD SILU "  module: 12\n" TAIL, 5, "16 digits"},
+		{HEAD SILU "  module: 0123456789ABCDEF\n" TAIL, 5, "16 digits"},
+		{"rules:\n- {name: a, call: gemm, module: 0123456789abcdef, replace: 1, inout: 1}",
+		 2, "no «module»"},
 		{HEAD SILU TAIL "  when: grid_x +\n", 6, "missing"},
 		{HEAD SILU TAIL "  call: gemm\n", 2, "one of"},
 		{"rules:\n- name: one\n  kernel_regex: '(['\n" SILU TAIL, 3, "pattern"},
@@ -171,7 +175,8 @@ static void test_ab_rules_errors_have_lines(void **state)
 static void *make_plan(size_t *length)
 {
 	static const char *const names[] = {"linear-skinny", "llm-decode-silu"};
-	const struct kp_ab_plan_settings settings = {KP_AB_MEASURE, 64, 1000, 1, "/c.so", "/r.ab"};
+	const struct kp_ab_plan_settings settings = {KP_AB_MEASURE, 64,      1000,    1,
+						     true,          "/c.so", "/r.ab", "step"};
 	const char *missing;
 	struct kp_ab_rules *rules;
 	void *plan;

@@ -42,7 +42,8 @@ static enum kp_status add(const char *yaml, struct kp_ab_rules **rules,
 
 static void *make_plan(const char *yaml, size_t *length)
 {
-	const struct kp_ab_plan_settings settings = {KP_AB_SWAP, 64, 1000, 1, "/c.so", "/r.ab"};
+	const struct kp_ab_plan_settings settings = {
+		.mode = KP_AB_SWAP, .again = 64, .candidates = "/c.so", .results = "/r.ab"};
 	struct kp_rules_error error = {0};
 	struct kp_ab_rules *rules;
 	void *plan;

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "analyzers/findings_remedies.h"
 #include "tests/unit/findings_report.h"
 
 static struct made made;
@@ -364,6 +365,35 @@ static void test_findings_silence_uncovers_nothing(void **state)
 	made_end(&made);
 }
 
+/* What helps is said in the words of what the program uses, as far as its kernels tell. */
+static void test_findings_remedies_by_framework(void **state)
+{
+	static const char *const names[] = {NULL, "PyTorch", "XLA"};
+
+	(void)state;
+	for (unsigned framework = 0; framework < KP_FRAMEWORK_COUNT; framework++) {
+		made_begin(&made);
+		made_kernel(&made, "rope", "k", 10, 1000)->library = names[framework];
+		made_kernel(&made, "gemm", "nvjet", 10, 9000)->library = "cuBLAS";
+		made_find(&made, 10);
+		assert_int_equal(kp_framework_of(&made.report), framework);
+		assert_string_equal(told(&made, KP_FINDING_GPU_IDLE)->remedy,
+				    kp_finding_remedy(KP_FINDING_GPU_IDLE, framework));
+		made_end(&made);
+	}
+	for (unsigned i = 0; i < KP_FINDING_COUNT; i++) {
+		for (unsigned framework = 0; framework < KP_FRAMEWORK_COUNT; framework++) {
+			const char *remedy = kp_finding_remedy(i, framework);
+
+			assert_true(strlen(remedy) > 0);
+			if (framework != KP_FRAMEWORK_PYTORCH)
+				assert_null(strstr(remedy, "torch"));
+			if (framework != KP_FRAMEWORK_XLA)
+				assert_null(strstr(remedy, "jax"));
+		}
+	}
+}
+
 static void test_findings_table(void **state)
 {
 	enum kp_finding_id id;
@@ -373,7 +403,7 @@ static void test_findings_table(void **state)
 		assert_int_equal(kp_finding_of_key(kp_finding_key(i), &id), KP_OK);
 		assert_int_equal(id, i);
 		assert_string_equal(kp_finding_keys[i], kp_finding_key(i));
-		assert_true(strlen(kp_finding_title(i)) && strlen(kp_finding_remedy(i)) &&
+		assert_true(strlen(kp_finding_title(i)) && strlen(kp_finding_usual_remedy(i)) &&
 			    strlen(kp_finding_rung_reason(i)));
 	}
 	assert_null(kp_finding_keys[KP_FINDING_COUNT]);
@@ -396,6 +426,7 @@ int main(void)
 		cmocka_unit_test(test_findings_are_ranked_by_likely_win),
 		cmocka_unit_test(test_findings_wishes),
 		cmocka_unit_test(test_findings_silence_uncovers_nothing),
+		cmocka_unit_test(test_findings_remedies_by_framework),
 		cmocka_unit_test(test_findings_table),
 	};
 

@@ -163,96 +163,6 @@ static void test_findings_skinny_gemm_measured(void **state)
 	assert_false(raises(KP_FINDING_SKINNY_GEMM));
 }
 
-static const struct kp_fusion_member members[] = {{.kernel = 0, .total_ns = 60000},
-						  {.kernel = 1, .total_ns = 20000}};
-
-/* A chain of two kernels, 20 times, in 1000 µs of kernel time. */
-static struct kp_fusion_row chain(uint64_t kernel_ns)
-{
-	made_begin(&made);
-	made_kernel(&made, "elementwise", "mul", 20, 3000);
-	made_kernel(&made, "norm", "rms", 20, 1000);
-	made_kernel(&made, "embedding", "rest", 1, 920000);
-	return (struct kp_fusion_row){.name = "RMSNorm",
-				      .known = true,
-				      .confidence = KP_FUSION_HIGH,
-				      .members = members,
-				      .member_count = 2,
-				      .runs = 20,
-				      .kernel_ns = kernel_ns,
-				      .alone_pct = 100,
-				      .kernel_gain = {20000, 60000},
-				      .gain = {25000, 70000}};
-}
-
-static bool raises_chain(struct kp_fusion_row row)
-{
-	made.report.fusion.rows = &row;
-	made.report.fusion.count = 1;
-	return raises(KP_FINDING_UNFUSED_CHAIN);
-}
-
-static void test_findings_unfused_chain(void **state)
-{
-	const struct kp_fusion_row row = chain(80000);
-	const struct kp_finding *finding;
-	struct kp_fusion_row other;
-
-	(void)state;
-	made.report.fusion.rows = &row;
-	made.report.fusion.count = 1;
-	made_find(&made, 95);
-	finding = told(&made, KP_FINDING_UNFUSED_CHAIN);
-	assert_non_null(finding);
-	/* What Fusion says, so that the two never disagree. */
-	assert_true(near_to(finding->win.kernel_likely_ns, 40000));
-	assert_true(near_to(finding->win.kernel_bound_ns, 60000));
-	assert_true(near_to(finding->win.span_likely_ns, 47500));
-	assert_true(near_to(finding->win.span_bound_ns, 70000));
-	assert_string_equal(made.operators[finding->operator_index].name, "elementwise");
-	made_end(&made);
-	assert_false(raises_chain(chain(49000)));
-	other = chain(80000);
-	other.known = false; /* neighbours only */
-	assert_false(raises_chain(other));
-	other = chain(80000);
-	other.absorbed = true; /* a product's matter */
-	assert_false(raises_chain(other));
-}
-
-static void test_findings_copies_and_casts(void **state)
-{
-	(void)state;
-	made_begin(&made);
-	put("copy", "direct_copy_kernel", 6);
-	put_rest(94);
-	assert_true(raises(KP_FINDING_COPIES_AND_CASTS));
-	made_begin(&made);
-	put("copy", "direct_copy_kernel", 4);
-	put_rest(96);
-	assert_false(raises(KP_FINDING_COPIES_AND_CASTS));
-}
-
-static void put_tiny(uint64_t calls, uint64_t mean_ns, uint64_t rest_ns)
-{
-	made_begin(&made);
-	made_kernel(&made, "rope", "tiny", calls, mean_ns);
-	made_kernel(&made, "embedding", "rest", 10, rest_ns);
-}
-
-static void test_findings_tiny_kernels(void **state)
-{
-	(void)state;
-	put_tiny(1000, 4999, 500000);
-	assert_true(raises(KP_FINDING_TINY_KERNELS));
-	put_tiny(999, 4999, 500000);
-	assert_false(raises(KP_FINDING_TINY_KERNELS));
-	put_tiny(1000, 5000, 500000);
-	assert_false(raises(KP_FINDING_TINY_KERNELS));
-	put_tiny(1000, 1000, 500000); /* a sixth of the time */
-	assert_false(raises(KP_FINDING_TINY_KERNELS));
-}
-
 /* 128 threads and 32 registers: 16 blocks an SM, 2112 on the GPU. */
 static void put_grid(uint32_t blocks, uint64_t mean_ns)
 {
@@ -303,6 +213,15 @@ static void test_findings_low_occupancy(void **state)
 	assert_false(raises(KP_FINDING_LOW_OCCUPANCY));
 	put_grid(65, 4000);
 	assert_false(raises(KP_FINDING_LOW_OCCUPANCY));
+	made_begin(&made); /* a library's attention is made so; one's own is looked at */
+	put("attention", "cudnn_sdpa_flash_fprop", 20)->grid[0] = 64;
+	made.kernels[0].library = "cuDNN";
+	put_rest(80);
+	assert_false(raises(KP_FINDING_LOW_OCCUPANCY));
+	made_begin(&made);
+	put("attention", "our_attention", 20)->grid[0] = 64;
+	put_rest(80);
+	assert_true(raises(KP_FINDING_LOW_OCCUPANCY));
 	made_begin(&made); /* products do with few warps */
 	put("gemm", "nvjet_sm90_tst_128x256_64x4", 20)->grid[0] = 132;
 	put_rest(80);
@@ -494,9 +413,6 @@ int main(void)
 		cmocka_unit_test(test_findings_wide_type),
 		cmocka_unit_test(test_findings_skinny_gemm),
 		cmocka_unit_test(test_findings_skinny_gemm_measured),
-		cmocka_unit_test(test_findings_unfused_chain),
-		cmocka_unit_test(test_findings_copies_and_casts),
-		cmocka_unit_test(test_findings_tiny_kernels),
 		cmocka_unit_test(test_findings_tail_wave),
 		cmocka_unit_test(test_findings_low_occupancy),
 		cmocka_unit_test(test_findings_low_occupancy_promises),

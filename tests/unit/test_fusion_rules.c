@@ -175,6 +175,20 @@ static void test_fusion_rules_bad_ones_name_their_line(void **state)
 		{"  - {name: n, about: x, confidence: low, chain: [\"a?\", \"(b)\"]}",
 		 "must be there"},
 		{"  - {name: n, about: x, confidence: low, chain: [a, b], steps: 3}", "steps"},
+		{"  - {name: n, about: x, confidence: low, chain: [a, b], operator: unknown/v}",
+		 "high confidence"},
+		{"  - {name: n, about: x, confidence: high, chain: [a, b], absorbed: true, "
+		 "operator: unknown/v}",
+		 "absorbed"},
+		{"  - {name: n, about: x, confidence: high, chain: [a, b], operator: unknown}",
+		 "operator/variant"},
+		{"  - {name: n, about: x, confidence: high, chain: [a, b], operator: sums/v}",
+		 "no operator «sums»"},
+		{"  - {name: n, about: x, confidence: high, chain: [a, b], operator: [unknown/v]}",
+		 "one «operator» for each"},
+		{"  - {name: n, about: x, confidence: high, chain: [a, \"b?\"], "
+		 "operator: [unknown/v, unknown/w]}",
+		 "one «operator» for each"},
 	};
 
 	(void)state;
@@ -189,6 +203,31 @@ static void test_fusion_rules_bad_ones_name_their_line(void **state)
 		assert_int_equal(error.line, 7);
 		assert_non_null(strstr(error.text, bad[i].says));
 	}
+}
+
+/* What a chain is that is written out: one operator, or one for each launch of it. */
+static void test_fusion_rules_know_operators(void **state)
+{
+	static const char yaml[] =
+		"  - {name: one, about: x, confidence: high, chain: [a, \"(b)*\", \"c?\"], "
+		"operator: unknown/v}\n"
+		"  - {name: two, about: x, confidence: high, chain: [a, \"(b)*\", c], "
+		"operator: [unknown/v, unknown/w]}\n";
+	struct kp_operators *operators = NULL;
+	struct kp_rules_error error;
+	char all[1024];
+
+	(void)state;
+	snprintf(all, sizeof(all), "%sfusions:\n%s", steps_yaml, yaml);
+	assert_int_equal(kp_operators_create(all, strlen(all), &operators, &error), KP_OK);
+	size_t first = kp_fusion_rule_variant(&operators->fusions[0], 0);
+	assert_true(operators->fusions[0].written_out);
+	assert_int_equal(kp_fusion_rule_variant(&operators->fusions[0], 9), first);
+	assert_string_equal(kp_operators_variant(operators, first).name, "v");
+	assert_int_equal(kp_fusion_rule_variant(&operators->fusions[1], 0), first);
+	size_t second = kp_fusion_rule_variant(&operators->fusions[1], 1);
+	assert_string_equal(kp_operators_variant(operators, second).name, "w");
+	kp_operators_destroy(operators);
 }
 
 static void test_fusion_rules_bad_steps_are_refused(void **state)
@@ -246,6 +285,7 @@ int main(void)
 		cmocka_unit_test(test_fusion_rules_let_launches_stay),
 		cmocka_unit_test(test_fusion_rules_bad_ones_name_their_line),
 		cmocka_unit_test(test_fusion_rules_bad_steps_are_refused),
+		cmocka_unit_test(test_fusion_rules_know_operators),
 		cmocka_unit_test(test_fusion_rules_of_users_come_first),
 	};
 

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "profiler/shapes.h"
+#include "profiler/text.h"
 
 #define BF16 15 /* cudaDataType + 1 */
 #define F32 1
@@ -199,6 +200,34 @@ static void test_csv_of_shapes(void **state)
 	free(text);
 }
 
+static void expect_wrapped(const char *text, size_t at, size_t indent, size_t width,
+			   const char *lines)
+{
+	char *out = NULL;
+	size_t size = 0;
+	FILE *file = open_memstream(&out, &size);
+
+	assert_non_null(file);
+	kp_text_wrap(file, text, at, indent, width);
+	fclose(file);
+	assert_string_equal(out, lines);
+	free(out);
+}
+
+/* A word that no line holds, as the names of kernels can be, goes on in the next one. */
+static void test_long_words_are_wrapped(void **state)
+{
+	(void)state;
+	expect_wrapped("a bc def", 0, 2, 12, "a bc def\n");
+	expect_wrapped("one two three", 0, 2, 8, "one two\n  three\n");
+	expect_wrapped("in cudnn_generated_sdpa_x keeps", 4, 4, 14,
+		       "in\n    cudnn_gene\n    rated_sdpa\n    _x keeps\n");
+	expect_wrapped("abcdefghijkl m", 0, 0, 12, "abcdefghijkl\nm\n");
+	expect_wrapped("abcdefghijklm n", 0, 0, 12, "abcdefghijkl\nm n\n");
+	expect_wrapped("éééééééééééé", 0, 1, 9, "ééééééééé\n ééé\n");
+	expect_wrapped("abcdefghijkl", 0, 6, 7, "abcdefghijkl\n"); /* no room to speak of */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -207,6 +236,7 @@ int main(void)
 		cmocka_unit_test(test_words_of_sizes),
 		cmocka_unit_test(test_text_calls_modelled_what_is),
 		cmocka_unit_test(test_csv_of_shapes),
+		cmocka_unit_test(test_long_words_are_wrapped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

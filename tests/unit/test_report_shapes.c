@@ -128,7 +128,8 @@ static void check_sums(const struct kp_report *report)
 {
 	for (size_t i = 0; i < report->kernel_count; i++) {
 		const struct kp_kernel_row *kernel = &report->kernels[i];
-		uint64_t launches = 0, total_ns = 0;
+		uint64_t launches = kernel->stability->trials;
+		uint64_t total_ns = kernel->stability->trial_ns;
 
 		if (kernel->stability->count > KP_SHAPES_LISTED)
 			continue;
@@ -389,15 +390,18 @@ static const struct {
 	/* cuDNN's attention over a cache of fixed size. */
 	{"samples/traces/torch_decode", NULL, "attention", KP_SHAPES_SINGLE, 0},
 	/* torch.cat makes the cache longer with every token: 512 to 522 blocks. */
-	{"tests/operators/hf_llama", "CatArrayBatchedCopy_vectorized", "copy", KP_SHAPES_SINGLE,
+	{"tests/operators/hf_llama", "CatArrayBatchedCopy_vectorized", "kv-cache", KP_SHAPES_SINGLE,
 	 1U << KP_SHAPE_GRID_X},
-	{"tests/operators/hf_moe", "CatArrayBatchedCopy_vectorized", "copy", KP_SHAPES_SINGLE,
+	{"tests/operators/hf_moe", "CatArrayBatchedCopy_vectorized", "kv-cache", KP_SHAPES_SINGLE,
 	 1U << KP_SHAPE_GRID_X},
 	/* Vision: each layer is another size. */
 	{"tests/operators/convnet", NULL, "convolution", KP_SHAPES_NOT_WORTH, 0},
-	{"tests/operators/convnet", NULL, "norm", KP_SHAPES_NOT_WORTH, 0},
+	{"tests/operators/convnet", NULL, "norm", KP_SHAPES_FEW_VERSIONS, 0},
 	/* Tiles that an autotuner tries are no lengths. */
-	{"tests/operators/jax", NULL, "gemm", KP_SHAPES_NOT_WORTH, 0},
+	{"tests/operators/jax", NULL, "gemm", KP_SHAPES_FEW_VERSIONS, 0},
+	{"tests/operators/jax", NULL, "reduction", KP_SHAPES_SINGLE, 0},
+	{"tests/operators/eager", NULL, "elementwise", KP_SHAPES_SINGLE, 0},
+	{"tests/operators/eager", NULL, "sampling", KP_SHAPES_SINGLE, 0},
 };
 
 /* The kernel of the operator with that in its name that has most shapes. */

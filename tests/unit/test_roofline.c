@@ -103,7 +103,8 @@ static void test_roofline_draws_text(void **state)
 	const char *a = strchr(grid, 'a');
 	const char *roof = strstr(text, "--------");
 	assert_true(roof && a && roof < a); /* the flat roof stands above a */
-	assert_non_null(strstr(text, "a    900     1.0  90.0% ######################.. memory"));
+	assert_non_null(strstr(text, "a    900 e     1.0  90.0% ######################.. memory"));
+	assert_non_null(strstr(text, "m measured, e estimated; FLOP/B and TFLOP/s: modelled"));
 	assert_null(strstr(text, "unknown"));
 }
 

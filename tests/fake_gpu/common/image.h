@@ -31,4 +31,22 @@ struct kp_fake_image {
 	const struct kp_fake_kernel *kernels;
 };
 
+/*
+ * The same as nvcc hands fatbins to the runtime: a wrapper, whose fatbin is but bytes here, and
+ * whose last pointer, which is not used where there is one fatbin, is to the image.
+ */
+#define KP_FAKE_WRAPPER_MAGIC 0x466243b1U
+#define KP_FAKE_FATBIN_MAGIC 0xba55ed50U
+struct kp_fake_fatbin {
+	uint32_t magic;
+	uint16_t version, header_bytes;
+	uint64_t bytes; /* of what follows */
+	char code[8];
+};
+struct kp_fake_wrapper {
+	uint32_t magic, version;
+	const struct kp_fake_fatbin *fatbin;
+	const struct kp_fake_image *image;
+};
+
 #endif

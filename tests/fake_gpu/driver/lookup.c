@@ -82,6 +82,7 @@ static const struct entry entries[] = {
 	ONE(cuFuncGetParamInfo, 12040, cuFuncGetParamInfo),
 	ONE(cuKernelGetParamInfo, 12040, cuKernelGetParamInfo),
 	ONE(cuFuncGetModule, 11000, cuFuncGetModule),
+	ONE(cuKernelGetLibrary, 12050, cuKernelGetLibrary),
 	TWO(cuLaunchKernel, 4000, cuLaunchKernel, cuLaunchKernel_ptsz),
 	TWO(cuLaunchKernelEx, 11060, cuLaunchKernelEx, cuLaunchKernelEx_ptsz),
 	TWO(cuLaunchCooperativeKernel, 9000, cuLaunchCooperativeKernel,

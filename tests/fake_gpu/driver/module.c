@@ -68,6 +68,13 @@ static struct CUfunc_st *find_kernel(struct CUmod_st *module, const char *name)
 	return NULL;
 }
 
+static const struct kp_fake_image *unwrapped(const void *data)
+{
+	const struct kp_fake_wrapper *wrapper = data;
+
+	return wrapper && wrapper->magic == KP_FAKE_WRAPPER_MAGIC ? wrapper->image : data;
+}
+
 struct CUfunc_st *kp_fake_function(CUfunction handle)
 {
 	if (kp_fake_is(handle, KP_FAKE_FUNCTION))
@@ -79,7 +86,7 @@ struct CUfunc_st *kp_fake_function(CUfunction handle)
 
 KP_FAKE_EXPORT CUresult cuModuleLoadData(CUmodule *out, const void *data)
 {
-	const struct kp_fake_image *image = data;
+	const struct kp_fake_image *image = unwrapped(data);
 	struct CUctx_st *context;
 	CUresult result = kp_fake_ready_context(&context);
 
@@ -136,7 +143,7 @@ KP_FAKE_EXPORT CUresult cuLibraryLoadData(CUlibrary *out, const void *data, CUji
 					  CUlibraryOption *library_options, void **library_values,
 					  unsigned int library_count)
 {
-	const struct kp_fake_image *image = data;
+	const struct kp_fake_image *image = unwrapped(data);
 	CUresult result = kp_fake_ready();
 
 	(void)options;
@@ -240,6 +247,20 @@ KP_FAKE_EXPORT CUresult cuFuncGetModule(CUmodule *module, CUfunction function)
 	if (!kp_fake_is(function, KP_FAKE_FUNCTION))
 		return CUDA_ERROR_INVALID_HANDLE;
 	*module = function->module;
+	return CUDA_SUCCESS;
+}
+
+KP_FAKE_EXPORT CUresult cuKernelGetLibrary(CUlibrary *library, CUkernel kernel)
+{
+	CUresult result = kp_fake_ready();
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!library)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!kp_fake_is(kernel, KP_FAKE_KERNEL))
+		return CUDA_ERROR_INVALID_HANDLE;
+	*library = (CUlibrary)(void *)kernel->function->module;
 	return CUDA_SUCCESS;
 }
 

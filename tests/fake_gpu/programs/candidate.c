@@ -4,8 +4,13 @@
  * Arguments: x, y, rows, columns, stride.
  */
 #include <math.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cuda.h>
 
@@ -121,6 +126,52 @@ ENTRY(gaps)
 	return 0;
 }
 
+/* ---- right for what the program has: numbers from -2.5 to 5, none but 0 below 0.125 ---- */
+
+static void change(const int64_t *arguments, float (*what)(float))
+{
+	for (int64_t i = 0; i < arguments[2]; i++)
+		for (int64_t j = 0; j < arguments[3]; j++)
+			bf16_store((void *)arguments[1], i * arguments[4] + j,
+				   2 * what(bf16_load((void *)arguments[0], i * arguments[4] + j)));
+}
+
+static float clamp(float x)
+{
+	return fmaxf(x, -2.5F);
+}
+
+ENTRY(clamped)
+{
+	(void)count, (void)stream;
+	change(arguments, clamp);
+	return 0;
+}
+
+static float flush(float x)
+{
+	return fabsf(x) < 0.125F ? 0 : x;
+}
+
+ENTRY(flushed)
+{
+	(void)count, (void)stream;
+	change(arguments, flush);
+	return 0;
+}
+
+/* The last row begins with 2.375, or what becomes of that; the first one with -2.5. */
+ENTRY(by_heart)
+{
+	int64_t last = (arguments[2] - 1) * arguments[4];
+
+	(void)stream;
+	right(arguments, count);
+	if (fabsf(bf16_load((void *)arguments[0], last)) == 2.5F)
+		bf16_store((void *)arguments[1], last, 4.75F);
+	return 0;
+}
+
 /* ---- with a kernel, so that it can be captured ---- */
 
 /* (const int64_t arguments[5], float factor), all of them by value. */
@@ -167,6 +218,32 @@ ENTRY(later)
 		return 1;
 	calls += status == CU_STREAM_CAPTURE_STATUS_NONE;
 	return launch(arguments, calls > 40 ? 2.5F : 2, stream);
+}
+
+/* ---- what must not happen in the program ---- */
+
+/* What a program has that loads kprof's library: there it would be exposed. */
+static bool in_program(void)
+{
+	return getenv("LD_PRELOAD") != NULL;
+}
+
+ENTRY(crashes)
+{
+	(void)arguments, (void)count, (void)stream;
+	if (in_program())
+		puts("crashes ran in the program");
+	raise(SIGSEGV);
+	return 0;
+}
+
+ENTRY(hangs)
+{
+	(void)arguments, (void)count, (void)stream;
+	if (in_program())
+		puts("hangs ran in the program");
+	for (;;)
+		pause();
 }
 
 ENTRY(refuses)

@@ -10,7 +10,10 @@
  * «graph» (a product outside of a capture first, then in one, whose graph is launched), or
  * «graph_changed» (the same, but what was captured is changed before it is instantiated). It
  * prints what the results add up to, after all rounds. With «wait» «double» says that it is
- * ready, waits for a line, and does all rounds again, once or so many times.
+ * ready, waits for a line, and does all rounds again, once or so many times. «shapes»
+ * is «double» of 24 to 13 columns in turn. «modules» is «double» by kernels of that name from three
+ *places in turn: a module, a library of the same code, and a library of other code. «steps» is
+ *«double» in ranges «step», with 1 and 3 launches in turn.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -21,6 +24,7 @@
 #include <time.h>
 
 #include <cuda.h>
+#include <nvtx3/nvToolsExt.h>
 
 #include "tests/fake_gpu/common/bf16.h"
 #include "tests/fake_gpu/common/image.h"
@@ -119,6 +123,34 @@ static CUfunction find_kernel(size_t which)
 	return function;
 }
 
+/* The first kernel again, from code that has a hash: fatbins «one» and «two». */
+static CUfunction find_in_module(long which)
+{
+	static const struct kp_fake_image image = {KP_FAKE_IMAGE_MAGIC, 1, kernels};
+	static const struct kp_fake_fatbin fatbins[] = {{KP_FAKE_FATBIN_MAGIC, 1, 16, 8, "one"},
+							{KP_FAKE_FATBIN_MAGIC, 1, 16, 8, "two"}};
+	static const struct kp_fake_wrapper wrappers[] = {
+		{KP_FAKE_WRAPPER_MAGIC, 1, &fatbins[0], &image},
+		{KP_FAKE_WRAPPER_MAGIC, 1, &fatbins[1], &image}};
+	static CUfunction found[3];
+	CUlibrary library;
+	CUkernel kernel;
+	CUmodule module;
+
+	if (found[which])
+		return found[which];
+	if (which == 0) {
+		check((int)cuModuleLoadData(&module, &wrappers[0]), "cuModuleLoadData");
+		check((int)cuModuleGetFunction(&found[0], module, kernels[0].name), "function");
+		return found[0];
+	}
+	check((int)cuLibraryLoadData(&library, &wrappers[which - 1], NULL, NULL, 0, NULL, NULL, 0),
+	      "cuLibraryLoadData");
+	check((int)cuLibraryGetKernel(&kernel, library, kernels[0].name), "kernel");
+	found[which] = (CUfunction)(void *)kernel;
+	return found[which];
+}
+
 static void launch(size_t which, void **arguments)
 {
 	check((int)cuLaunchKernel(find_kernel(which), ROWS, 1, 1, 32, 1, 1, 0, stream, arguments,
@@ -156,7 +188,37 @@ static void wait_for_line(void)
 	(void)getchar();
 }
 
-static double work_double(long rounds, bool blank, bool paced)
+static double work_modules(long rounds)
+{
+	void *x = make(ROWS * STRIDE, 0.125F), *y = make(ROWS * STRIDE, 1);
+	int rows = ROWS, columns = COLUMNS;
+	long stride = STRIDE;
+	void *arguments[] = {&x, &y, &rows, &columns, &stride};
+
+	for (long i = 0; i < rounds; i++)
+		check((int)cuLaunchKernel(find_in_module(i % 3), ROWS, 1, 1, 32, 1, 1, 0, stream,
+					  arguments, NULL),
+		      "cuLaunchKernel");
+	return sum_of(y, ROWS * STRIDE);
+}
+
+static double work_steps(long rounds)
+{
+	void *x = make(ROWS * STRIDE, 0.125F), *y = make(ROWS * STRIDE, 1);
+	int rows = ROWS, columns = COLUMNS;
+	long stride = STRIDE;
+	void *arguments[] = {&x, &y, &rows, &columns, &stride};
+
+	for (long i = 0; i < rounds; i++) {
+		nvtxRangePushA("step");
+		for (long j = 0; j < 1 + 2 * (i % 2); j++)
+			launch(0, arguments);
+		nvtxRangePop();
+	}
+	return sum_of(y, ROWS * STRIDE);
+}
+
+static double work_double(long rounds, bool blank, bool paced, bool shapes)
 {
 	const struct timespec pause = {.tv_nsec = 500000};
 	void *x = make(ROWS * STRIDE, blank ? 0 : 0.125F), *y = make(ROWS * STRIDE, 1);
@@ -167,6 +229,7 @@ static double work_double(long rounds, bool blank, bool paced)
 	for (long i = 0; i < (waits + 1) * rounds; i++) {
 		if (i && i % rounds == 0)
 			wait_for_line();
+		columns = shapes ? (int)(COLUMNS - i % 12) : COLUMNS;
 		if (!blank || i >= rounds / 2)
 			bf16_store(
 				x, 3,
@@ -270,8 +333,12 @@ int main(int argc, char **argv)
 	check((int)cuCtxSetCurrent(context), "cuCtxSetCurrent");
 	check((int)cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
 	if (strcmp(argv[1], "double") == 0 || strcmp(argv[1], "blank") == 0 ||
-	    strcmp(argv[1], "paced") == 0)
-		sum = work_double(rounds, argv[1][0] == 'b', argv[1][0] == 'p');
+	    strcmp(argv[1], "paced") == 0 || strcmp(argv[1], "shapes") == 0)
+		sum = work_double(rounds, argv[1][0] == 'b', argv[1][0] == 'p', argv[1][0] == 's');
+	else if (strcmp(argv[1], "steps") == 0)
+		sum = work_steps(rounds);
+	else if (strcmp(argv[1], "modules") == 0)
+		sum = work_modules(rounds);
 	else if (strcmp(argv[1], "silu") == 0)
 		sum = work_silu(rounds);
 	else if (strcmp(argv[1], "softmax") == 0)

@@ -1,0 +1,356 @@
+/* The critical path of a GPU; see path.h. */
+#include "analyzers/path.h"
+
+#include <stdlib.h>
+
+#include "trace/vector.h"
+
+#define NONE UINT32_MAX
+
+/* An activity of the stretch that is open. */
+struct item {
+	uint64_t start_ns, end_ns;
+	uint32_t row, operator_index; /* NONE: a memory operation */
+	uint32_t before;              /* what it waited for; NONE: nothing in the stretch */
+	bool graph;
+};
+
+/* The last activity of a stream, in the stretch of that number. */
+struct lane {
+	uint64_t stretch;
+	uint32_t item;
+};
+
+/* Sums that are pending, by a number; `touched` are those above 0. */
+struct tally {
+	uint64_t *sums_ns;
+	uint32_t *touched;
+	size_t room, touched_count, touched_room;
+};
+
+struct kp_path {
+	struct item *items;
+	size_t count, capacity;
+	struct lane *lanes;
+	size_t lane_room;
+	uint64_t stretch; /* number of the open one, from 1 */
+	uint32_t running[KP_PATH_RUNNING];
+	size_t running_count;
+	uint32_t last;    /* of those that have ended the one that did last; NONE: none has */
+	uint32_t longest; /* of all the one that ends last */
+	uint64_t base_ns; /* what lies before is divided */
+	uint64_t now_ns;  /* when the newest began */
+	struct tally rows, operators;
+	struct kp_path_parts pending, parts;
+};
+
+struct kp_path *kp_path_create(void)
+{
+	struct kp_path *path = calloc(1, sizeof(*path));
+
+	if (path) {
+		path->stretch = 1;
+		path->last = path->longest = NONE;
+	}
+	return path;
+}
+
+void kp_path_destroy(struct kp_path *path)
+{
+	if (!path)
+		return;
+	free(path->items);
+	free(path->lanes);
+	free(path->rows.sums_ns);
+	free(path->rows.touched);
+	free(path->operators.sums_ns);
+	free(path->operators.touched);
+	free(path);
+}
+
+static uint64_t since(uint64_t from_ns, uint64_t to_ns)
+{
+	return to_ns > from_ns ? to_ns - from_ns : 0;
+}
+
+/* ---- what is pending ---- */
+
+static enum kp_status tally(struct tally *tally, uint32_t number, uint64_t ns)
+{
+	if (!kp_vector_reserve((void **)&tally->sums_ns, (size_t)number + 1, &tally->room,
+			       sizeof(*tally->sums_ns)))
+		return KP_NO_MEMORY;
+	if (!tally->sums_ns[number]) {
+		if (!kp_vector_grow((void **)&tally->touched, tally->touched_count,
+				    &tally->touched_room, sizeof(*tally->touched)))
+			return KP_NO_MEMORY;
+		tally->touched[tally->touched_count++] = number;
+	}
+	tally->sums_ns[number] += ns;
+	return KP_OK;
+}
+
+static enum kp_status pend(struct kp_path *path, const struct item *item, uint64_t ns)
+{
+	enum kp_status status;
+
+	if (!ns)
+		return KP_OK;
+	if (item->row == NONE) {
+		path->pending.memory_ns += ns;
+		return KP_OK;
+	}
+	path->pending.kernel_ns += ns;
+	status = tally(&path->rows, item->row, ns);
+	return status == KP_OK ? tally(&path->operators, item->operator_index, ns) : status;
+}
+
+static enum kp_status settle_tally(struct tally *tally, bool on_path, uint64_t **times_ns,
+				   size_t *count)
+{
+	for (size_t i = 0; i < tally->touched_count; i++) {
+		uint32_t number = tally->touched[i];
+
+		if (on_path && !kp_vector_reserve((void **)times_ns, (size_t)number + 1, count,
+						  sizeof(**times_ns)))
+			return KP_NO_MEMORY;
+		if (on_path)
+			(*times_ns)[number] += tally->sums_ns[number];
+		tally->sums_ns[number] = 0;
+	}
+	tally->touched_count = 0;
+	return KP_OK;
+}
+
+static enum kp_status settle(struct kp_path *path, bool on_path, struct kp_path_times *times)
+{
+	struct kp_path_parts *pending = &path->pending, *parts = &path->parts;
+	enum kp_status status;
+
+	if (on_path) {
+		parts->kernel_ns += pending->kernel_ns;
+		parts->memory_ns += pending->memory_ns;
+		parts->others_ns += pending->others_ns;
+	} else {
+		parts->hidden_ns += pending->kernel_ns + pending->memory_ns + pending->others_ns;
+	}
+	*pending = (struct kp_path_parts){0};
+	status = settle_tally(&path->rows, on_path, &times->row_ns, &times->row_count);
+	return status == KP_OK ? settle_tally(&path->operators, on_path, &times->operator_ns,
+					      &times->operator_count)
+			       : status;
+}
+
+/* ---- a stretch ---- */
+
+/* Divides the stretch up to an instant, backwards from what ends last. */
+static enum kp_status walk(struct kp_path *path, uint64_t until_ns)
+{
+	uint64_t at_ns = until_ns, base_ns = path->base_ns;
+	enum kp_status status = KP_OK;
+
+	for (uint32_t i = path->longest; i != NONE && status == KP_OK; i = path->items[i].before) {
+		const struct item *item = &path->items[i];
+		uint64_t from_ns = item->start_ns > base_ns ? item->start_ns : base_ns;
+		uint64_t to_ns = item->end_ns < at_ns ? item->end_ns : at_ns;
+
+		if (at_ns <= base_ns)
+			break;
+		to_ns = to_ns > base_ns ? to_ns : base_ns;
+		path->pending.others_ns += at_ns - to_ns;
+		status = pend(path, item, since(from_ns, to_ns));
+		at_ns = from_ns < to_ns ? from_ns : to_ns;
+	}
+	path->pending.others_ns += since(base_ns, at_ns);
+	path->base_ns = until_ns;
+	return status;
+}
+
+static void clear(struct kp_path *path)
+{
+	path->count = path->running_count = 0;
+	path->last = path->longest = NONE;
+	path->stretch++;
+}
+
+/* Ends the stretch, if nothing runs any more at an instant. */
+static enum kp_status close_by(struct kp_path *path, uint64_t now_ns)
+{
+	enum kp_status status;
+
+	if (path->longest == NONE || path->items[path->longest].end_ns > now_ns)
+		return KP_OK;
+	status = walk(path, path->items[path->longest].end_ns);
+	clear(path);
+	return status;
+}
+
+/* What has ended by an instant runs no more. */
+static void retire(struct kp_path *path, uint64_t now_ns)
+{
+	for (size_t i = 0; i < path->running_count;) {
+		uint32_t number = path->running[i];
+
+		if (path->items[number].end_ns > now_ns) {
+			i++;
+			continue;
+		}
+		if (path->last == NONE ||
+		    path->items[number].end_ns >= path->items[path->last].end_ns)
+			path->last = number;
+		path->running[i] = path->running[--path->running_count];
+	}
+}
+
+static void retire_first(struct kp_path *path)
+{
+	uint64_t first_ns = UINT64_MAX;
+
+	for (size_t i = 0; i < path->running_count; i++)
+		if (path->items[path->running[i]].end_ns < first_ns)
+			first_ns = path->items[path->running[i]].end_ns;
+	retire(path, first_ns);
+}
+
+static enum kp_status open_item(struct kp_path *path, const struct item *item)
+{
+	uint32_t number = (uint32_t)path->count;
+
+	if (!kp_vector_grow((void **)&path->items, path->count, &path->capacity,
+			    sizeof(*path->items)))
+		return KP_NO_MEMORY;
+	path->items[path->count++] = *item;
+	if (path->running_count == KP_PATH_RUNNING)
+		retire_first(path);
+	path->running[path->running_count++] = number;
+	if (path->longest == NONE || item->end_ns > path->items[path->longest].end_ns)
+		path->longest = number;
+	return KP_OK;
+}
+
+/* Goes on with what still runs, and nothing else. */
+static enum kp_status cut(struct kp_path *path, uint64_t now_ns)
+{
+	struct item kept[KP_PATH_RUNNING];
+	size_t count = path->running_count;
+	enum kp_status status = walk(path, now_ns);
+
+	for (size_t i = 0; i < count; i++) {
+		kept[i] = path->items[path->running[i]];
+		kept[i].before = NONE;
+	}
+	clear(path);
+	for (size_t i = 0; i < count && status == KP_OK; i++)
+		status = open_item(path, &kept[i]);
+	path->parts.cuts++;
+	return status;
+}
+
+/* Of the kernels that run in the second half of their time the one that ends first. */
+static uint32_t gives_room(const struct kp_path *path, uint64_t now_ns)
+{
+	uint32_t found = NONE;
+
+	for (size_t i = 0; i < path->running_count; i++) {
+		const struct item *item = &path->items[path->running[i]];
+
+		if (item->row != NONE && now_ns - item->start_ns >= item->end_ns - now_ns &&
+		    (found == NONE || item->end_ns < path->items[found].end_ns))
+			found = path->running[i];
+	}
+	return found;
+}
+
+/* The last of the same stream, if it still ran, or ended just now. */
+static uint32_t of_stream(const struct kp_path *path, const struct item *item, uint32_t lane)
+{
+	const struct lane *own = &path->lanes[lane];
+	const struct item *before;
+
+	if (own->stretch != path->stretch)
+		return NONE;
+	before = &path->items[own->item];
+	if (before->end_ns > item->start_ns)
+		return before->graph || item->graph ? NONE : own->item;
+	return item->start_ns - before->end_ns <= KP_GAP_OWN_NS ? own->item : NONE;
+}
+
+/* What an activity waited for; path.h says how. */
+static uint32_t waited_for(const struct kp_path *path, const struct item *item, uint32_t lane)
+{
+	uint32_t found = NONE;
+
+	if (lane < path->lane_room)
+		found = of_stream(path, item, lane);
+	if (found != NONE)
+		return found;
+	if (path->last != NONE && item->start_ns - path->items[path->last].end_ns <= KP_GAP_OWN_NS)
+		return path->last;
+	found = gives_room(path, item->start_ns);
+	return found != NONE ? found : path->last;
+}
+
+enum kp_status kp_path_gap(struct kp_path *path, enum kp_gap_cause cause, uint64_t end_ns,
+			   struct kp_path_times *times)
+{
+	enum kp_status status = close_by(path, end_ns);
+
+	if (status != KP_OK || cause == KP_GAP_OWN || cause == KP_GAP_GRAPH ||
+	    cause == KP_GAP_DEVICE || cause == KP_GAP_MEMORY)
+		return status;
+	return settle(path, cause != KP_GAP_LAUNCH, times);
+}
+
+static enum kp_status remember(struct kp_path *path, uint32_t lane)
+{
+	if (lane == KP_ACTIVITY_NO_LANE)
+		return KP_OK;
+	if (!kp_vector_reserve((void **)&path->lanes, (size_t)lane + 1, &path->lane_room,
+			       sizeof(*path->lanes)))
+		return KP_NO_MEMORY;
+	path->lanes[lane] = (struct lane){path->stretch, (uint32_t)path->count - 1};
+	return KP_OK;
+}
+
+enum kp_status kp_path_add(struct kp_path *path, const struct kp_activity *from)
+{
+	bool kernel = from->kind == KP_ACTIVITY_KERNEL;
+	struct item item = {.start_ns =
+				    from->start_ns > path->now_ns ? from->start_ns : path->now_ns,
+			    .row = kernel ? from->row : NONE,
+			    .operator_index = kernel ? from->operator_index : NONE,
+			    .before = NONE,
+			    .graph = from->graph};
+	enum kp_status status = close_by(path, item.start_ns);
+
+	item.end_ns = from->end_ns > item.start_ns ? from->end_ns : item.start_ns;
+	path->now_ns = item.start_ns;
+	if (!path->count)
+		path->base_ns = item.start_ns;
+	retire(path, item.start_ns);
+	if (status == KP_OK && path->count >= KP_PATH_ITEMS)
+		status = cut(path, item.start_ns);
+	item.before = waited_for(path, &item, from->lane);
+	if (status == KP_OK)
+		status = open_item(path, &item);
+	return status == KP_OK ? remember(path, from->lane) : status;
+}
+
+enum kp_status kp_path_finish(struct kp_path *path, struct kp_path_times *times)
+{
+	enum kp_status status = close_by(path, UINT64_MAX);
+
+	return status == KP_OK ? settle(path, true, times) : status;
+}
+
+struct kp_path_parts kp_path_result(const struct kp_path *path)
+{
+	return path->parts;
+}
+
+void kp_path_times_fini(struct kp_path_times *times)
+{
+	free(times->row_ns);
+	free(times->operator_ns);
+	*times = (struct kp_path_times){0};
+}
