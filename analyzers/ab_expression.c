@@ -195,20 +195,26 @@ uint32_t kp_ab_expression_load(const char *name, enum kp_ab_type *type)
 	return load;
 }
 
-/* TYPE(parameter) or TYPE(parameter, byte). */
-static bool parse_load(struct parse *parse, uint32_t load)
+/* TYPE(parameter) or TYPE(parameter, byte), of a member or of the one launch that there is. */
+static bool parse_load(struct parse *parse, uint32_t load, const struct kp_ab_scope_member *of)
 {
 	long parameter, byte = 0;
 
 	if (parse->scope->match == KP_AB_MATCH_GEMM)
 		return fail(parse, "a call has no parameters: use its names");
-	if (!parse_whole(parse, KP_AB_PARAMETERS_MOST - 1, &parameter) ||
+	if (parse->scope->members && !of)
+		return fail(parse, "of which member? Say NAME.%s(…)", loads[load].name);
+	if (of && of->parameters == 0)
+		return fail(parse, "«%s» has no parameters", of->name);
+	if (!parse_whole(parse, of ? (long)of->parameters - 1 : KP_AB_PARAMETERS_MOST - 1,
+			 &parameter) ||
 	    (take(parse, ",") && !parse_whole(parse, KP_AB_PARAMETER_BYTES_MOST - 1, &byte)))
 		return false;
-	return put(parse, (struct kp_ab_op){.code = KP_AB_OP_LOAD,
-					    .type = (uint8_t)load,
-					    .index = (uint16_t)parameter,
-					    .value = byte});
+	return put(parse, (struct kp_ab_op){
+				  .code = KP_AB_OP_LOAD,
+				  .type = (uint8_t)load,
+				  .index = (uint16_t)(parameter + (of ? of->first_parameter : 0)),
+				  .value = byte});
 }
 
 static bool parse_integer(struct parse *parse)
@@ -232,7 +238,7 @@ static bool parse_function(struct parse *parse, const char *name, enum kp_ab_typ
 	bool good;
 
 	if (load < KP_AB_LOAD_COUNT)
-		good = parse_load(parse, load);
+		good = parse_load(parse, load, NULL);
 	else if (strcmp(name, "min") == 0)
 		good = parse_pair(parse, KP_AB_OP_MIN);
 	else if (strcmp(name, "max") == 0)
@@ -268,6 +274,9 @@ static bool parse_symbol(struct parse *parse, const char *name, enum kp_ab_type 
 	for (size_t i = 0; i < KP_AB_SYMBOL_COUNT; i++) {
 		if (strcmp(symbols[i].name, name) != 0)
 			continue;
+		if (parse->scope->members)
+			return fail(parse, "«%s» is of one launch: use it in a member's «when»",
+				    name);
 		if (is_call ? !symbols[i].of_calls : !symbols[i].of_launches)
 			return fail(parse, "«%s» is of %s", name, is_call ? "launches" : "calls");
 		*type = symbols[i].is_float ? KP_AB_FLOAT : KP_AB_INTEGER;
@@ -279,6 +288,27 @@ static bool parse_symbol(struct parse *parse, const char *name, enum kp_ab_type 
 		    (constants[i].row == 0 || constants[i].row == parse->scope->row))
 			return put_value(parse, constants[i].value);
 	return fail(parse, "there is no «%s»", name);
+}
+
+/* Behind «NAME.»: what is read of that member. */
+static bool parse_member(struct parse *parse, const char *name, enum kp_ab_type *type)
+{
+	const struct kp_ab_scope *scope = parse->scope;
+	char what[NAME_BYTES];
+	uint32_t load;
+	size_t i = 0;
+
+	while (i < scope->member_count && strcmp(scope->members[i].name, name) != 0)
+		i++;
+	if (!scope->members || i == scope->member_count)
+		return fail(parse, "there is no member «%s»", name);
+	if (!parse_name(parse, what))
+		return false;
+	load = kp_ab_expression_load(what, type);
+	if (load == KP_AB_LOAD_COUNT || !take(parse, "("))
+		return fail(parse, "TYPE(…) is expected behind «%s.»", name);
+	return parse_load(parse, load, &scope->members[i]) &&
+	       (take(parse, ")") || fail(parse, "«)» is missing at «%.10s»", parse->at));
 }
 
 static bool parse_prefix(struct parse *parse, enum kp_ab_type *type);
@@ -300,8 +330,12 @@ static bool parse_inner(struct parse *parse, enum kp_ab_type *type)
 		       put_code(parse, KP_AB_OP_NEGATE);
 	if (isdigit((unsigned char)*parse->at))
 		return parse_number(parse, type);
-	return parse_name(parse, name) && (take(parse, "(") ? parse_function(parse, name, type)
-							    : parse_symbol(parse, name, type));
+	if (!parse_name(parse, name))
+		return false;
+	if (take(parse, "."))
+		return parse_member(parse, name, type);
+	return take(parse, "(") ? parse_function(parse, name, type)
+				: parse_symbol(parse, name, type);
 }
 
 static bool parse_prefix(struct parse *parse, enum kp_ab_type *type)

@@ -13,6 +13,12 @@ struct kp_ab_let {
 	const char *name, *text;
 };
 
+/* A member of a sequence, by whose name its parameters are read: «square.ptr(0)». */
+struct kp_ab_scope_member {
+	const char *name;
+	uint32_t first_parameter, parameters;
+};
+
 enum kp_ab_type { KP_AB_INTEGER, KP_AB_FLOAT };
 
 /* What an expression may refer to. */
@@ -21,6 +27,8 @@ struct kp_ab_scope {
 	const struct kp_ab_let *lets;
 	size_t let_count;
 	uint32_t row; /* 1 + that of the built-in's argument, whose choices have names; 0: none */
+	const struct kp_ab_scope_member *members; /* NULL: it is not about a whole sequence */
+	size_t member_count;
 };
 
 /* The enum kp_ab_load of that name, and what it gives; KP_AB_LOAD_COUNT: there is none. */

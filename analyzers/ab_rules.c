@@ -8,11 +8,7 @@
 #include "analyzers/ab_rules_parts.h"
 #include "trace/vector.h"
 
-#define LETS_MOST 32
 #define WHENS_MOST 32
-
-extern const unsigned char kp_ab_rules_yaml[];
-extern const size_t kp_ab_rules_yaml_length;
 
 enum kp_status kp_ab_rules_create(struct kp_ab_rules **out)
 {
@@ -103,7 +99,7 @@ enum kp_status kp_ab_rules_put_path(struct kp_ab_reading *reading, int number, u
 /* ---- what it matches ---- */
 
 /* One pattern, which must be a regular expression where it is one. */
-static enum kp_status read_pattern(struct kp_ab_reading *reading, int number, bool is_regex)
+enum kp_status kp_ab_rules_read_pattern(struct kp_ab_reading *reading, int number, bool is_regex)
 {
 	const yaml_node_t *node = yaml_document_get_node(&reading->yaml.document, number);
 	const char *text = NULL;
@@ -145,6 +141,10 @@ enum {
 	REPEATABLE,
 	OTHER_INPUTS,
 	SEQUENCE,
+	KEEP,
+	ELIDE,
+	ROW_LOCAL,
+	HOLD_US,
 	KEY_COUNT
 };
 static const struct kp_rules_key keys[KEY_COUNT + 1] = {
@@ -166,6 +166,10 @@ static const struct kp_rules_key keys[KEY_COUNT + 1] = {
 	[REPEATABLE] = {"repeatable", false},
 	[OTHER_INPUTS] = {"other_inputs", false},
 	[SEQUENCE] = {"sequence", false},
+	[KEEP] = {"keep", false},
+	[ELIDE] = {"elide", false},
+	[ROW_LOCAL] = {"row_local", false},
+	[HOLD_US] = {"hold_us", false},
 };
 
 static enum kp_status read_match(struct kp_ab_reading *reading, const yaml_node_t *node,
@@ -174,9 +178,17 @@ static enum kp_status read_match(struct kp_ab_reading *reading, const yaml_node_
 	const char *what = NULL;
 	enum kp_status status;
 
-	if (!!values[KERNEL] + !!values[KERNEL_REGEX] + !!values[CALL] != 1)
+	if (!!values[KERNEL] + !!values[KERNEL_REGEX] + !!values[CALL] + !!values[SEQUENCE] != 1)
 		return kp_rules_yaml_fail(&reading->yaml, node,
-					  "a rule has one of «kernel», «kernel_regex» and «call»");
+					  "a rule has one of «kernel», «kernel_regex», «call» and "
+					  "«sequence»");
+	if (values[SEQUENCE])
+		return values[ENTRY] || values[PARAMETERS] || values[MODULE]
+			       ? kp_rules_yaml_fail(
+					 &reading->yaml, node,
+					 "«entry», «parameters» and «module» are of one launch: "
+					 "a sequence's members have their own")
+			       : kp_ab_rules_read_sequence(reading, values[SEQUENCE]);
 	reading->rule.match = values[CALL]           ? KP_AB_MATCH_GEMM
 			      : values[KERNEL_REGEX] ? KP_AB_MATCH_REGEX
 						     : KP_AB_MATCH_NAME;
@@ -184,8 +196,9 @@ static enum kp_status read_match(struct kp_ab_reading *reading, const yaml_node_
 	if (!values[CALL])
 		return values[ENTRY]
 			       ? kp_rules_yaml_fail(&reading->yaml, node, "«entry» is of calls")
-			       : read_pattern(reading, values[KERNEL] + values[KERNEL_REGEX],
-					      values[KERNEL_REGEX] != 0);
+			       : kp_ab_rules_read_pattern(reading,
+							  values[KERNEL] + values[KERNEL_REGEX],
+							  values[KERNEL_REGEX] != 0);
 	status = kp_rules_yaml_text(&reading->yaml, values[CALL], &what);
 	if (status == KP_OK && strcmp(what, "gemm") != 0)
 		return kp_rules_yaml_fail(
@@ -194,12 +207,13 @@ static enum kp_status read_match(struct kp_ab_reading *reading, const yaml_node_
 			"«%.40s» is no call: «gemm» is the one that there is", what);
 	if (status == KP_OK && values[PARAMETERS])
 		return kp_rules_yaml_fail(&reading->yaml, node, "a call has no «parameters»");
-	return status == KP_OK && values[ENTRY] ? read_pattern(reading, values[ENTRY], true)
-						: status;
+	return status == KP_OK && values[ENTRY]
+		       ? kp_ab_rules_read_pattern(reading, values[ENTRY], true)
+		       : status;
 }
 
-static enum kp_status read_count(struct kp_ab_reading *reading, int number, long most,
-				 uint32_t *out)
+enum kp_status kp_ab_rules_read_count(struct kp_ab_reading *reading, int number, long most,
+				      uint32_t *out)
 {
 	const yaml_node_t *node = yaml_document_get_node(&reading->yaml.document, number);
 	const char *text = NULL;
@@ -218,7 +232,7 @@ static enum kp_status read_count(struct kp_ab_reading *reading, int number, long
 }
 
 /* How many, or the bytes of each. */
-static enum kp_status read_parameters(struct kp_ab_reading *reading, int number)
+enum kp_status kp_ab_rules_read_parameters(struct kp_ab_reading *reading, int number)
 {
 	const yaml_node_t *list = number ? kp_rules_yaml_list(&reading->yaml, number) : NULL;
 	struct kp_ab_rules *rules = reading->rules;
@@ -227,8 +241,8 @@ static enum kp_status read_parameters(struct kp_ab_reading *reading, int number)
 	size_t count;
 
 	if (!list)
-		return number ? read_count(reading, number, KP_AB_PARAMETERS_MOST,
-					   &rule->parameters)
+		return number ? kp_ab_rules_read_count(reading, number, KP_AB_PARAMETERS_MOST,
+						       &rule->parameters)
 			      : KP_OK;
 	count = kp_rules_yaml_count(list);
 	if (count > KP_AB_PARAMETERS_MOST)
@@ -240,13 +254,14 @@ static enum kp_status read_parameters(struct kp_ab_reading *reading, int number)
 	rule->first_size = (uint32_t)rules->sizes_count;
 	rule->parameters = rule->size_count = (uint32_t)count;
 	for (size_t i = 0; status == KP_OK && i < count; i++)
-		status =
-			read_count(reading, list->data.sequence.items.start[i],
-				   KP_AB_PARAMETER_BYTES_MOST, &rules->sizes[rules->sizes_count++]);
+		status = kp_ab_rules_read_count(reading, list->data.sequence.items.start[i],
+						KP_AB_PARAMETER_BYTES_MOST,
+						&rules->sizes[rules->sizes_count++]);
 	return status;
 }
 
-static enum kp_status read_lets(struct kp_ab_reading *reading, int number, struct kp_ab_let *lets)
+enum kp_status kp_ab_rules_read_lets(struct kp_ab_reading *reading, int number,
+				     struct kp_ab_let *lets)
 {
 	const yaml_node_t *node = kp_rules_yaml_mapping(&reading->yaml, number);
 	enum kp_status status = KP_OK;
@@ -262,9 +277,9 @@ static enum kp_status read_lets(struct kp_ab_reading *reading, int number, struc
 	     status == KP_OK && pair < node->data.mapping.pairs.top; pair++) {
 		struct kp_ab_let *let = &lets[reading->scope.let_count];
 
-		if (reading->scope.let_count == LETS_MOST)
+		if (reading->scope.let_count == KP_AB_LETS_MOST)
 			return kp_rules_yaml_fail(&reading->yaml, node, "more than %d names",
-						  LETS_MOST);
+						  KP_AB_LETS_MOST);
 		status = kp_rules_yaml_text(&reading->yaml, pair->key, &let->name);
 		if (status == KP_OK)
 			status = kp_rules_yaml_text(&reading->yaml, pair->value, &let->text);
@@ -274,7 +289,7 @@ static enum kp_status read_lets(struct kp_ab_reading *reading, int number, struc
 }
 
 /* A list holds where all of it does. */
-static enum kp_status read_when(struct kp_ab_reading *reading, int number)
+enum kp_status kp_ab_rules_read_when(struct kp_ab_reading *reading, int number)
 {
 	const yaml_node_t *list = kp_rules_yaml_list(&reading->yaml, number);
 	struct kp_ab_expression all = {.count = 0};
@@ -415,7 +430,7 @@ static enum kp_status read_tolerance(struct kp_ab_reading *reading, int number)
 	return status;
 }
 
-static enum kp_status read_truth(struct kp_ab_reading *reading, int number, uint32_t *out)
+enum kp_status kp_ab_rules_read_flag(struct kp_ab_reading *reading, int number, uint32_t *out)
 {
 	const char *text = NULL;
 	enum kp_status status = number ? kp_rules_yaml_text(&reading->yaml, number, &text) : KP_OK;
@@ -440,15 +455,16 @@ static enum kp_status read_parts(struct kp_ab_reading *reading, const yaml_node_
 	if (status == KP_OK)
 		status = kp_ab_rules_read_module(reading, values[MODULE]);
 	if (status == KP_OK)
-		status = read_parameters(reading, values[PARAMETERS]);
+		status = kp_ab_rules_read_parameters(reading, values[PARAMETERS]);
 	if (status == KP_OK)
-		status = read_when(reading, values[WHEN]);
+		status = kp_ab_rules_read_when(reading, values[WHEN]);
 	if (status == KP_OK)
 		status = kp_ab_rules_read_replace(reading, values[REPLACE]);
 	if (status == KP_OK)
-		status = read_truth(reading, values[REPEATABLE], &reading->rule.repeatable);
+		status = kp_ab_rules_read_flag(reading, values[REPEATABLE],
+					       &reading->rule.repeatable);
 	if (status == KP_OK)
-		status = read_truth(reading, values[OTHER_INPUTS], &other_inputs);
+		status = kp_ab_rules_read_flag(reading, values[OTHER_INPUTS], &other_inputs);
 	reading->rule.as_given = !other_inputs;
 	reading->rule.first_tensor = (uint32_t)reading->rules->tensors_count;
 	if (status == KP_OK)
@@ -457,6 +473,11 @@ static enum kp_status read_parts(struct kp_ab_reading *reading, const yaml_node_
 		status = read_tensors(reading, values[OUTPUTS], KP_AB_OUTPUT);
 	if (status == KP_OK)
 		status = read_tensors(reading, values[INOUT], KP_AB_INOUT);
+	if (status == KP_OK && values[SEQUENCE])
+		status = kp_ab_rules_end_sequence(
+			reading, node,
+			&(struct kp_ab_sequence_keys){values[KEEP], values[ELIDE],
+						      values[ROW_LOCAL], values[HOLD_US]});
 	return status == KP_OK ? read_tolerance(reading, values[TOLERANCE]) : status;
 }
 
@@ -465,10 +486,11 @@ static enum kp_status check_whole(struct kp_ab_reading *reading, const yaml_node
 {
 	const struct kp_ab_rules *rules = reading->rules;
 
-	if (values[SEQUENCE])
-		return kp_rules_yaml_fail(&reading->yaml, node,
-					  "«sequence» is reserved: rules for chains of kernels do "
-					  "not exist yet");
+	if (!values[SEQUENCE] &&
+	    (values[KEEP] || values[ELIDE] || values[ROW_LOCAL] || values[HOLD_US]))
+		return kp_rules_yaml_fail(
+			&reading->yaml, node,
+			"«keep», «elide», «row_local» and «hold_us» are of a «sequence»");
 	if (!values[REPLACE])
 		return kp_rules_yaml_fail(&reading->yaml, node, "a rule needs the key «replace»");
 	if (!values[OUTPUTS] && !values[INOUT])
@@ -503,7 +525,7 @@ static enum kp_status read_rule(struct kp_ab_reading *reading, int number)
 {
 	const yaml_node_t *node = yaml_document_get_node(&reading->yaml.document, number);
 	struct kp_ab_rules *rules = reading->rules;
-	struct kp_ab_let lets[LETS_MOST];
+	struct kp_ab_let lets[KP_AB_LETS_MOST];
 	int values[KEY_COUNT];
 	enum kp_status status =
 		kp_rules_yaml_values(&reading->yaml, number, "a rule", keys, values);
@@ -518,7 +540,7 @@ static enum kp_status read_rule(struct kp_ab_reading *reading, int number)
 	if (status == KP_OK)
 		status = read_name(reading, node, values);
 	if (status == KP_OK)
-		status = read_lets(reading, values[LET], lets);
+		status = kp_ab_rules_read_lets(reading, values[LET], lets);
 	if (status == KP_OK)
 		status = read_parts(reading, node, values);
 	if (status != KP_OK)
@@ -570,12 +592,4 @@ enum kp_status kp_ab_rules_add(struct kp_ab_rules *rules, const char *yaml, size
 	}
 	free(reading);
 	return status;
-}
-
-enum kp_status kp_ab_rules_add_builtin(struct kp_ab_rules *rules)
-{
-	struct kp_rules_error error;
-
-	return kp_ab_rules_add(rules, (const char *)kp_ab_rules_yaml, kp_ab_rules_yaml_length, "",
-			       &error);
 }

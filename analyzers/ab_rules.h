@@ -33,6 +33,8 @@ struct kp_ab_rule_words {
 	bool builtin;    /* by a kernel of kprof's own */
 };
 struct kp_ab_rule_words kp_ab_rules_words(const struct kp_ab_rules *rules, size_t i);
+/* Whether any of them is about several launches. */
+bool kp_ab_rules_have_sequences(const struct kp_ab_rules *rules);
 /* The name of a rule's data; "" beyond what it declares. */
 const char *kp_ab_rules_data(const struct kp_ab_rules *rules, size_t rule, size_t data);
 /* Keeps the rules of these names alone, in their order. False: *missing is none's name. */

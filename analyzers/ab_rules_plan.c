@@ -4,6 +4,9 @@
 
 #include "analyzers/ab_rules_parts.h"
 
+extern const unsigned char kp_ab_rules_yaml[];
+extern const size_t kp_ab_rules_yaml_length;
+
 size_t kp_ab_rules_count(const struct kp_ab_rules *rules)
 {
 	return rules->rules_count;
@@ -126,4 +129,12 @@ enum kp_status kp_ab_rules_plan(const struct kp_ab_rules *rules,
 	memcpy(plan, &header, sizeof(header));
 	((struct kp_ab_header *)(void *)plan)->checksum = kp_ab_plan_sum(plan, bytes);
 	return KP_OK;
+}
+
+enum kp_status kp_ab_rules_add_builtin(struct kp_ab_rules *rules)
+{
+	struct kp_rules_error error;
+
+	return kp_ab_rules_add(rules, (const char *)kp_ab_rules_yaml, kp_ab_rules_yaml_length, "",
+			       &error);
 }

@@ -17,6 +17,7 @@
 #include "inject/ab_graph_calls.h"
 #include "inject/ab_match.h"
 #include "inject/ab_modules.h"
+#include "inject/ab_sequence.h"
 #include "inject/ab_state.h"
 #include "inject/ab_trial.h"
 #include "inject/hooks.h"
@@ -138,6 +139,7 @@ void kp_ab_start(void)
 		kp_live_say(&kp_inject, "no A/B: %s", trouble);
 	} else {
 		kp_ab_counts_open(path);
+		kp_ab_sequence_start();
 		if (kp_ab.plan.header->trials)
 			kp_ab_trials_open(path);
 		kp_ab_write_open(kp_ab.plan.texts + kp_ab.plan.header->results);
@@ -149,6 +151,7 @@ void kp_ab_start(void)
 void kp_ab_forget(void)
 {
 	atomic_store(&kp_ab_on, false);
+	kp_ab_sequence_forget();
 	kp_ab_inside = false;
 	kp_ab_open = KP_AB_OPEN_NOTHING;
 	kp_output_forget(&kp_ab.results);
@@ -185,6 +188,8 @@ void kp_ab_work(bool ends)
 	const struct timespec pause = {.tv_nsec = 1000000};
 	bool locked = false;
 
+	if (ends)
+		kp_ab_sequence_finish();
 	if (atomic_load(&kp_ab_on))
 		kp_ab_trials_work();
 	for (int tries = 0; atomic_load(&kp_ab_on) && !locked && tries < (ends ? 50 : 1); tries++) {
@@ -215,21 +220,6 @@ static void count(uint32_t rule, enum kp_ab_count which)
 static void excuse(uint32_t rule, enum kp_ab_reason reason)
 {
 	atomic_fetch_add_explicit(&kp_ab.reasons[rule][reason], 1, memory_order_relaxed);
-}
-
-/* No replacement is to touch any other memory. */
-bool kp_ab_job_is_known(const struct kp_ab_job *job)
-{
-	for (uint32_t i = 0; i < job->data_count; i++) {
-		CUdeviceptr base = 0;
-		size_t bytes = 0;
-
-		if (kp_ab.driver.range(&base, &bytes, job->data[i].address) != CUDA_SUCCESS ||
-		    job->data[i].address - base > bytes ||
-		    job->data[i].bytes > bytes - (job->data[i].address - base))
-			return false;
-	}
-	return true;
 }
 
 /*
@@ -375,16 +365,21 @@ static void capture(void)
 		lose_capture();
 }
 
+static void forget_before(void)
+{
+	own->slot = NULL;
+	own->sample = NULL;
+	own->strayed = false;
+	own->marked = false;
+}
+
 /* The first of the rules that fits. True: the candidate has run. */
 static bool look(uint32_t rules, const struct kp_ab_view *view, CUstream stream)
 {
 	bool captured = !kp_hooks_runs_now(stream, false);
 	enum kp_ab_reason reason;
 
-	own->slot = NULL;
-	own->sample = NULL;
-	own->strayed = false;
-	own->marked = false;
+	forget_before();
 	for (; rules; rules &= rules - 1) {
 		uint32_t number = (uint32_t)__builtin_ctz(rules);
 
@@ -497,11 +492,38 @@ bool kp_ab_launch_begins(const struct kp_ab_launch *launch, CUresult *result)
 		look_at_stream(launch);
 	if (!kp_ab_is_on() || kp_ab_inside || kp_ab_open)
 		return false; /* no rules, kprof's own, or in the midst of another */
+	if (kp_ab_sequence_is_on() && kp_ab_sequence_takes(launch, result))
+		return true;
 	rules = kp_ab_match(launch->function, &layout);
 	if (!rules || !look_at_launch(launch, rules, layout))
 		return false;
 	*result = CUDA_SUCCESS;
 	return true;
+}
+
+CUresult kp_ab_sequence_turn(const struct kp_ab_job *job, CUresult (*launch)(void), bool *replaced)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	count(job->number, KP_AB_COUNT_SEEN);
+	*replaced = false;
+	if (!find_own()) {
+		excuse(job->number, KP_AB_REASON_NOT_HELD);
+		return launch();
+	}
+	forget_before();
+	own->job = *job;
+	own->launch = NULL; /* it is not one alone */
+	own->view = NULL;
+	own->product = true; /* its launches count for themselves */
+	kp_ab_inside = true;
+	*replaced = take_turn();
+	if (!*replaced)
+		do
+			result = launch();
+		while (kp_ab_again(KP_AB_OPEN_CALL, result == CUDA_SUCCESS));
+	kp_ab_inside = false;
+	return result;
 }
 
 bool kp_ab_product_looked_at(uint32_t rules, const int64_t *symbols, CUstream stream,
@@ -547,31 +569,6 @@ bool kp_ab_original_ran(bool succeeded)
 	kp_ab_inside = false;
 	errno = error;
 	return again;
-}
-
-/* Attributes that a plain launch in the place of theirs does no harm to. */
-static bool is_harmless(CUlaunchAttributeID id)
-{
-	switch (id) {
-	case CU_LAUNCH_ATTRIBUTE_IGNORE:
-	case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
-	case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
-	case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-	case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-	case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
-	case CU_LAUNCH_ATTRIBUTE_PRIORITY:
-		return true;
-	default:
-		return false;
-	}
-}
-
-bool kp_ab_may_replace(const CUlaunchConfig *config)
-{
-	for (unsigned i = 0; i < config->numAttrs; i++)
-		if (!config->attrs || !is_harmless(config->attrs[i].id))
-			return false;
-	return true;
 }
 
 #define ATTRIBUTES_MOST 16U

@@ -21,7 +21,8 @@
  * ab_candidate.c (launching), ab_modules.c (where kernels are from), ab_trial.c (first exposure
  * elsewhere), ab_shadow.c, ab_extra.c, ab_truth.c and ab_judge.c (comparison), ab_turns.c (whose
  * turn it is), ab_times.c, ab_counts.c and ab_write.c (results), ab_watch.c (switches, and
- * who watches), ab_gemm.c (calls of cuBLAS),
+ * who watches), ab_gemm.c (calls of cuBLAS), ab_attributes.c (of launches),
+ * ab_sequence*.c (several launches, ab_sequence.h),
  * ab_graph*.c (graphs).
  */
 #ifndef KP_INJECT_AB_H
@@ -91,8 +92,13 @@ void kp_ab_context_gone(CUcontext context);
 /* A stream goes: its handle may come to be another's. */
 void kp_ab_streams_changed(void);
 
-/* True: the candidate has run, *result is its; else the original must run. */
+/*
+ * True: the candidate has run, *result is its, or the launch is held (ab_sequence.h); else the
+ * original must run.
+ */
 bool kp_ab_launch_begins(const struct kp_ab_launch *launch, CUresult *result);
+/* Before a launch that no rule is asked about. True: *result is to be returned at once. */
+bool kp_ab_launch_interrupts(CUresult *result);
 
 /* Whether a launch has no attribute but such as a plain launch in its place does no harm to. */
 bool kp_ab_may_replace(const CUlaunchConfig *config);

@@ -12,6 +12,11 @@
 /* X(name in the library, member, parameters) */
 #define KP_AB_DRIVER(X)                                                                            \
 	X(cuFuncGetName, function_name, (const char **, CUfunction))                               \
+	X(cuFuncGetAttribute, function_limit, (int *, CUfunction_attribute, CUfunction))           \
+	X(cuPointerGetAttribute, pointer, (void *, CUpointer_attribute, CUdeviceptr))              \
+	X(cuCtxPushCurrent_v2, push, (CUcontext))                                                  \
+	X(cuCtxPopCurrent_v2, pop, (CUcontext *))                                                  \
+	X(cuStreamGetCtx, stream_context, (CUstream, CUcontext *))                                 \
 	X(cuFuncSetAttribute, function_attribute, (CUfunction, CUfunction_attribute, int))         \
 	X(cuKernelGetFunction, kernel_function, (CUfunction *, void *))                            \
 	X(cuFuncGetParamInfo, parameter_info, (CUfunction, size_t, size_t *, size_t *))            \

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "inject/ab_match.h"
+#include "inject/ab_sequence.h"
 #include "inject/ab_state.h"
 #include "trace/library_call.h"
 
@@ -59,6 +60,10 @@ bool kp_ab_product_begins(const struct kp_ab_product *product)
 
 	if (!kp_ab_is_on() || kp_ab_inside || kp_ab_open)
 		return false; /* kprof's own, or within one that is looked at */
+	if (kp_ab_sequence_is_pending())
+		kp_ab_sequence_interrupt_silently(KP_AB_REASON_OTHER_LAUNCH);
+	if (kp_ab_sequence_is_pending())
+		return false; /* an error is to be told by the driver */
 	rules = kp_ab_match_entry(product->call->entry);
 	if (!rules)
 		return false;

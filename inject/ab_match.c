@@ -19,6 +19,7 @@
 struct place {
 	_Atomic(CUfunction) function;
 	_Atomic uint64_t verdict;
+	_Atomic uint64_t members; /* of sequences */
 	_Atomic(const struct kp_ab_layout *) layout;
 };
 
@@ -28,7 +29,7 @@ static _Atomic uint32_t layouts_used;
 static _Atomic uint32_t generation;
 static const struct kp_ab_plan *plan;
 static const struct kp_ab_driver *driver;
-static regex_t *patterns;
+static regex_t *patterns, *member_patterns;
 static uint32_t entries[KP_LIBRARY_ENTRY_COUNT]; /* rules of each of the libraries' functions */
 
 static uint32_t rules_of_entry(const char *name)
@@ -50,16 +51,23 @@ bool kp_ab_match_start(const struct kp_ab_plan *of, const struct kp_ab_driver *b
 	places = calloc(PLACES, sizeof(*places));
 	layouts = calloc(LAYOUTS_MOST, sizeof(*layouts));
 	patterns = calloc(KP_AB_RULES_MOST, sizeof(*patterns));
-	if (!places || !layouts || !patterns)
+	member_patterns = calloc(KP_AB_ALL_MEMBERS_MOST, sizeof(*member_patterns));
+	if (!places || !layouts || !patterns || !member_patterns)
 		return false;
 	atomic_store(&generation, 1);
 	for (uint32_t i = 0; i < plan->header->rules.count; i++) {
 		const struct kp_ab_rule *rule = &plan->rules[i];
 
-		if (rule->match != KP_AB_MATCH_NAME && rule->pattern != KP_AB_NONE &&
+		if ((rule->match == KP_AB_MATCH_REGEX || rule->match == KP_AB_MATCH_GEMM) &&
+		    rule->pattern != KP_AB_NONE &&
 		    regcomp(&patterns[i], plan->texts + rule->pattern, REG_EXTENDED | REG_NOSUB))
 			return false;
 	}
+	for (uint32_t i = 0; i < plan->header->members.count; i++)
+		if (plan->members[i].match == KP_AB_MATCH_REGEX &&
+		    regcomp(&member_patterns[i], plan->texts + plan->members[i].pattern,
+			    REG_EXTENDED | REG_NOSUB))
+			return false;
 	for (uint64_t entry = 0; entry < KP_LIBRARY_ENTRY_COUNT; entry++)
 		entries[entry] = rules_of_entry(kp_library_doors_entry(entry));
 	return true;
@@ -75,21 +83,21 @@ uint32_t kp_ab_match_entry(uint64_t entry)
 	return entries[entry];
 }
 
-static bool fits_name(uint32_t i, const char *name)
+static bool fits_name(uint32_t match, uint32_t pattern, const regex_t *compiled, const char *name)
 {
-	const struct kp_ab_rule *rule = &plan->rules[i];
-
-	if (rule->match == KP_AB_MATCH_NAME)
-		return strcmp(plan->texts + rule->pattern, name) == 0;
-	return rule->match == KP_AB_MATCH_REGEX && regexec(&patterns[i], name, 0, NULL, 0) == 0;
+	if (match == KP_AB_MATCH_NAME)
+		return strcmp(plan->texts + pattern, name) == 0;
+	return match == KP_AB_MATCH_REGEX && regexec(compiled, name, 0, NULL, 0) == 0;
 }
 
-static bool fits_layout(const struct kp_ab_rule *rule, const struct kp_ab_layout *layout)
+/* `count` parameters, and the bytes of each, if they are said. */
+static bool fits_layout(uint32_t count, uint32_t first_size, uint32_t size_count,
+			const struct kp_ab_layout *layout)
 {
-	if (rule->parameters != KP_AB_NONE && rule->parameters != layout->count)
+	if (count != KP_AB_NONE && count != layout->count)
 		return false;
-	for (uint32_t i = 0; i < rule->size_count; i++) {
-		uint32_t bytes = plan->sizes[rule->first_size + i];
+	for (uint32_t i = 0; i < size_count; i++) {
+		uint32_t bytes = plan->sizes[first_size + i];
 
 		if (bytes && bytes != layout->bytes[i])
 			return false;
@@ -114,6 +122,57 @@ static bool read_layout(CUfunction function, struct kp_ab_layout *out)
 	return true;
 }
 
+static void read_limits(CUfunction function, struct kp_ab_layout *out)
+{
+	int threads = 0, bytes = 0;
+
+	if (driver->function_limit(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function) ==
+		    CUDA_SUCCESS &&
+	    threads > 0)
+		out->threads_most = (uint32_t)threads;
+	if (driver->function_limit(&bytes, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+				   function) == CUDA_SUCCESS &&
+	    bytes > 0)
+		out->shared_most = (uint32_t)bytes;
+}
+
+/* What a function may be, as bits. */
+struct verdict {
+	uint32_t rules;
+	uint64_t members;
+};
+
+static struct verdict judge_name(const char *name)
+{
+	struct verdict out = {0, 0};
+
+	for (uint32_t i = 0; i < plan->header->rules.count; i++)
+		if (fits_name(plan->rules[i].match, plan->rules[i].pattern, &patterns[i], name))
+			out.rules |= 1U << i;
+	for (uint32_t i = 0; i < plan->header->members.count; i++)
+		if (fits_name(plan->members[i].match, plan->members[i].pattern, &member_patterns[i],
+			      name))
+			out.members |= 1ULL << i;
+	return out;
+}
+
+static void judge_layout(const struct kp_ab_layout *layout, struct verdict *out)
+{
+	for (uint32_t i = 0; i < plan->header->rules.count; i++) {
+		const struct kp_ab_rule *rule = &plan->rules[i];
+
+		if (!fits_layout(rule->parameters, rule->first_size, rule->size_count, layout))
+			out->rules &= ~(1U << i);
+	}
+	for (uint32_t i = 0; i < plan->header->members.count; i++) {
+		const struct kp_ab_member *member = &plan->members[i];
+
+		if (!fits_layout(member->parameters, member->first_size, member->size_count,
+				 layout))
+			out->members &= ~(1ULL << i);
+	}
+}
+
 /* Those of these rules that want the function's module, or any. */
 static uint32_t keep_modules(uint32_t rules, CUfunction handle, CUfunction function)
 {
@@ -135,26 +194,25 @@ static uint32_t keep_modules(uint32_t rules, CUfunction handle, CUfunction funct
 }
 
 /* A launch takes a CUkernel in place of a CUfunction; only the latter has a name and parameters. */
-static uint32_t find_out(CUfunction handle, struct kp_ab_layout *layout)
+static struct verdict find_out(CUfunction handle, struct kp_ab_layout *layout)
 {
+	struct verdict out = {0, 0};
 	CUfunction function = handle;
 	const char *name = NULL;
-	uint32_t rules = 0;
 
 	if (driver->function_name(&name, function) != CUDA_SUCCESS &&
 	    (driver->kernel_function(&function, handle) != CUDA_SUCCESS ||
 	     driver->function_name(&name, function) != CUDA_SUCCESS))
-		return 0;
-	for (uint32_t i = 0; name && i < plan->header->rules.count; i++)
-		if (fits_name(i, name))
-			rules |= 1U << i;
-	rules = keep_modules(rules, handle, function);
-	if (!rules || !read_layout(function, layout))
-		return 0;
-	for (uint32_t i = 0; i < plan->header->rules.count; i++)
-		if (rules >> i & 1 && !fits_layout(&plan->rules[i], layout))
-			rules &= ~(1U << i);
-	return rules;
+		return out;
+	if (name)
+		out = judge_name(name);
+	out.rules = keep_modules(out.rules, handle, function);
+	if ((!out.rules && !out.members) || !read_layout(function, layout))
+		return (struct verdict){0, 0};
+	if (out.members)
+		read_limits(function, layout);
+	judge_layout(layout, &out);
+	return out;
 }
 
 /* Kept for good; what a place had before, if that is the same. NULL: there are too many. */
@@ -193,35 +251,57 @@ static struct place *find_place(CUfunction function)
 	return NULL;
 }
 
-static __attribute__((noinline)) uint32_t learn(struct place *place, CUfunction function,
-						uint32_t now, const struct kp_ab_layout **layout)
+static __attribute__((noinline)) void learn(struct place *place, CUfunction function, uint32_t now)
 {
 	struct kp_ab_layout found = {0};
-	uint32_t rules = find_out(function, &found);
+	struct verdict out = find_out(function, &found);
+	const struct kp_ab_layout *layout = NULL;
 
-	if (rules)
-		*layout = keep(atomic_load(&place->layout), &found);
-	if (*layout)
-		atomic_store(&place->layout, *layout);
+	if (out.rules || out.members)
+		layout = keep(atomic_load(&place->layout), &found);
+	if (layout)
+		atomic_store(&place->layout, layout);
 	else
-		rules = 0;
-	atomic_store(&place->verdict, (uint64_t)now << 32 | rules);
-	return rules;
+		out = (struct verdict){0, 0};
+	atomic_store(&place->members, out.members);
+	atomic_store(&place->verdict, (uint64_t)now << 32 | out.rules);
+}
+
+/* Its place, if what it may be is known there; else it is found out. */
+static inline __attribute__((always_inline)) struct place *known_place(CUfunction function)
+{
+	struct place *place = function ? find_place(function) : NULL;
+	uint32_t now = atomic_load_explicit(&generation, memory_order_acquire);
+
+	if (place && atomic_load_explicit(&place->verdict, memory_order_acquire) >> 32 != now)
+		learn(place, function, now);
+	return place;
 }
 
 uint32_t kp_ab_match(CUfunction function, const struct kp_ab_layout **layout)
 {
-	struct place *place = find_place(function);
-	uint32_t now = atomic_load_explicit(&generation, memory_order_acquire);
-	uint64_t verdict;
+	struct place *place = known_place(function);
+	uint32_t rules;
 
 	*layout = NULL;
-	if (!place || !function)
+	if (!place)
 		return 0;
-	verdict = atomic_load_explicit(&place->verdict, memory_order_acquire);
-	if (verdict >> 32 != now)
-		return learn(place, function, now, layout);
-	if ((uint32_t)verdict)
+	rules = (uint32_t)atomic_load_explicit(&place->verdict, memory_order_acquire);
+	if (rules)
 		*layout = atomic_load_explicit(&place->layout, memory_order_relaxed);
-	return (uint32_t)verdict;
+	return rules;
+}
+
+uint64_t kp_ab_match_members(CUfunction function, const struct kp_ab_layout **layout)
+{
+	struct place *place = known_place(function);
+	uint64_t members;
+
+	*layout = NULL;
+	if (!place)
+		return 0;
+	members = atomic_load_explicit(&place->members, memory_order_acquire);
+	if (members)
+		*layout = atomic_load_explicit(&place->layout, memory_order_relaxed);
+	return members;
 }

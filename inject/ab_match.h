@@ -13,12 +13,15 @@
 struct kp_ab_layout {
 	uint32_t count;
 	uint32_t offsets[KP_AB_PARAMETERS_MOST], bytes[KP_AB_PARAMETERS_MOST];
+	uint32_t threads_most, shared_most; /* of a block; of shared memory, dynamic bytes */
 };
 
 /* Compiles the patterns. False without memory. */
 bool kp_ab_match_start(const struct kp_ab_plan *plan, const struct kp_ab_driver *driver);
 /* Rules as bits, 0: none; then *layout is set. */
 uint32_t kp_ab_match(CUfunction function, const struct kp_ab_layout **layout);
+/* Members of sequences that it may be, likewise; by their places in the plan. */
+uint64_t kp_ab_match_members(CUfunction function, const struct kp_ab_layout **layout);
 /* Rules about products whose pattern fits a function's name, as bits; by enum kp_library_entry. */
 uint32_t kp_ab_match_entry(uint64_t entry);
 /* What was found out holds no longer. */

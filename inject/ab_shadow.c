@@ -16,6 +16,21 @@
 #define GUARD_BYTES 256U
 #define ALIGNED 256U
 
+/* No replacement is to touch any other memory. */
+bool kp_ab_job_is_known(const struct kp_ab_job *job)
+{
+	for (uint32_t i = 0; i < job->data_count; i++) {
+		CUdeviceptr base = 0;
+		size_t bytes = 0;
+
+		if (kp_ab.driver.range(&base, &bytes, job->data[i].address) != CUDA_SUCCESS ||
+		    job->data[i].address - base > bytes ||
+		    job->data[i].bytes > bytes - (job->data[i].address - base))
+			return false;
+	}
+	return true;
+}
+
 static const uint32_t poisons[2] = {0xffffffffU, 0x5a5a5a5aU};
 
 static size_t rounded(uint64_t bytes)

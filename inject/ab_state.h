@@ -53,6 +53,12 @@ extern struct kp_ab_state kp_ab;
 bool kp_ab_product_looked_at(uint32_t rules, const int64_t *symbols, CUstream stream,
 			     bool host_scalars);
 
+/*
+ * ab.c: of a sequence that may be replaced; `launch` is its originals. *replaced: they were not
+ * made. With the lock of sequences.
+ */
+CUresult kp_ab_sequence_turn(const struct kp_ab_job *job, CUresult (*launch)(void), bool *replaced);
+
 /* ab_counts.c: where to count, by the path of the plan; the launcher may see it at any time. */
 void kp_ab_counts_open(const char *plan);
 /* Whether it does: then nothing need be written at the end. */
@@ -61,7 +67,7 @@ bool kp_ab_counts_are_shared(void);
 /* ab.c: what the first of these rules that fits makes of a launch. False: none fits. */
 bool kp_ab_launch_job(const struct kp_ab_launch *launch, uint32_t rules,
 		      const struct kp_ab_layout *layout, struct kp_ab_job *out);
-/* Whether all declared data is in memory that the driver knows. */
+/* ab_shadow.c: whether all declared data is in memory that the driver knows. */
 bool kp_ab_job_is_known(const struct kp_ab_job *job);
 
 /* The variant of a shape; NULL: there are too many. */

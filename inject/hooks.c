@@ -7,6 +7,7 @@
 #include "inject/cuda_api.h"
 
 #include "inject/ab.h"
+#include "inject/ab_sequence.h"
 #include "inject/cupti_hooks.h"
 #include "inject/elf.h"
 #include "inject/hooks_gates.h"
@@ -55,7 +56,12 @@ static void *wrapper_of(size_t hook)
 		      : kp_host_asked() ? kp_host_wrapper(hook)
 					: NULL;
 
-	return other ? other : *wrappers[hook];
+	void *found = other ? other : *wrappers[hook];
+
+	/* A launch knows of what is held; all else passes through a door first. */
+	return found && kp_ab_sequence_asked() && !(kp_ab_asked() && kp_ab_wrapper(hook))
+		       ? kp_ab_sequence_door(names[hook], found)
+		       : found;
 }
 
 _Atomic(void *) kp_hook_real[KP_HOOK_COUNT];
@@ -64,6 +70,7 @@ struct kp_gate kp_hooks_capture_gate = {.passage = KP_PASSAGE_CAPTURE};
 _Thread_local unsigned kp_hooks_before __attribute__((tls_model("initial-exec")));
 
 static _Atomic uintptr_t libcuda_begin, libcuda_end;
+static struct kp_module libcuda;                /* once libcuda_begin is set */
 static _Atomic(struct kp_live_slot *) counting; /* where to count; NULL before the start */
 
 /* ---- what is the driver's ---- */
@@ -83,6 +90,7 @@ static int find_libcuda(struct dl_phdr_info *info, size_t size, void *context)
 		return 0;
 	for (size_t i = 0; i < KP_HOOK_COUNT; i++)
 		atomic_store(&kp_hook_real[i], kp_module_find(&module, names[i]));
+	libcuda = module;
 	atomic_store(&libcuda_end, module.end);
 	atomic_store(&libcuda_begin, module.begin);
 	return 1;
@@ -97,6 +105,12 @@ static bool in_libcuda(const void *address)
 	return at >= atomic_load(&libcuda_begin) && at < atomic_load(&libcuda_end);
 }
 
+/* «cuMemAlloc», not «cublas…» or «cuda…». */
+static bool is_driver_name(const char *name)
+{
+	return name[0] == 'c' && name[1] == 'u' && name[2] >= 'A' && name[2] <= 'Z';
+}
+
 /* The number of a hooked function; KP_HOOK_COUNT if the name is none. */
 static size_t find_name(const char *name)
 {
@@ -109,19 +123,30 @@ static size_t find_name(const char *name)
 
 /* The wrapper in the place of one of the driver's or CUPTI's addresses; the address itself if there
  * is none. */
-static void *wrapped(void *address)
+static void *wrapped(void *address, const char *name)
 {
 	if (!in_libcuda(address))
 		return kp_library_doors_wrapped(kp_cupti_hooks_wrapped(address));
 	for (size_t hook = 0; hook < KP_HOOK_COUNT; hook++)
 		if (atomic_load(&kp_hook_real[hook]) == address)
 			return wrapper_of(hook) ? wrapper_of(hook) : address;
-	return address;
+	return is_driver_name(name) && kp_ab_sequence_asked() ? kp_ab_sequence_door(name, address)
+							      : address;
 }
 
 /* ---- modules that link libcuda ---- */
 
 static void *definitions[KP_HOOK_COUNT]; /* what the loader would bind each name to */
+
+/* A function of the driver that has no wrapper, where all are to have doors. */
+static void rewrite_other(const struct kp_module *module, const struct kp_slot *slot)
+{
+	void *real = is_driver_name(slot->symbol) ? kp_module_find(&libcuda, slot->symbol) : NULL;
+
+	if (real)
+		kp_module_replace(module, slot, real, kp_loader_definition(slot->symbol),
+				  kp_ab_sequence_door(slot->symbol, real));
+}
 
 static void rewrite_slot(void *context, const struct kp_module *module, const struct kp_slot *slot)
 {
@@ -131,6 +156,8 @@ static void rewrite_slot(void *context, const struct kp_module *module, const st
 	if (hook != KP_HOOK_COUNT && wrapper_of(hook))
 		kp_module_replace(module, slot, atomic_load(&kp_hook_real[hook]), definitions[hook],
 				  wrapper_of(hook));
+	else if (hook == KP_HOOK_COUNT && kp_ab_sequence_asked() && atomic_load(&libcuda_begin))
+		rewrite_other(module, slot);
 }
 
 static void rewrite_module(const struct dl_phdr_info *info)
@@ -167,7 +194,15 @@ static bool is_hooked(void *handle, const char *name)
 {
 	return name[0] == 'c' && name[1] == 'u' && handle != RTLD_NEXT && handle != RTLD_DEFAULT &&
 	       (find_name(name) != KP_HOOK_COUNT || kp_cupti_hooks_name(name) ||
-		kp_library_doors_name(name));
+		kp_library_doors_name(name) || (is_driver_name(name) && kp_ab_sequence_asked()));
+}
+
+/* What is looked up without an answer of kprof's is called past all that is held. */
+static void notice(void *handle, const char *name)
+{
+	if (is_driver_name(name) && (handle == RTLD_NEXT || handle == RTLD_DEFAULT) &&
+	    kp_ab_sequence_asked())
+		kp_ab_sequence_passed_by(name);
 }
 
 TAIL_CALLING void *dlsym(void *restrict handle, const char *restrict name)
@@ -178,9 +213,10 @@ TAIL_CALLING void *dlsym(void *restrict handle, const char *restrict name)
 		rewrite_new_modules();
 	kp_cupti_hooks_watch();
 	kp_library_doors_watch();
+	notice(handle, name);
 	if (!is_hooked(handle, name))
 		TAIL_CALL real(handle, name);
-	return wrapped(real(handle, name));
+	return wrapped(real(handle, name), name);
 }
 
 TAIL_CALLING void *dlvsym(void *restrict handle, const char *restrict name,
@@ -190,9 +226,10 @@ TAIL_CALLING void *dlvsym(void *restrict handle, const char *restrict name,
 
 	kp_cupti_hooks_watch();
 	kp_library_doors_watch();
+	notice(handle, name);
 	if (!is_hooked(handle, name))
 		TAIL_CALL real(handle, name, version);
-	return wrapped(real(handle, name, version));
+	return wrapped(real(handle, name, version), name);
 }
 
 static CUresult CUDAAPI hook_cuGetProcAddress(const char *symbol, void **function, int version,
@@ -202,7 +239,7 @@ static CUresult CUDAAPI hook_cuGetProcAddress(const char *symbol, void **functio
 		KP_REAL(cuGetProcAddress, proc_address_function)(symbol, function, version, flags);
 
 	if (result == CUDA_SUCCESS && function && *function)
-		*function = wrapped(*function);
+		*function = wrapped(*function, symbol);
 	return result;
 }
 
@@ -214,7 +251,7 @@ static CUresult CUDAAPI hook_cuGetProcAddress_v2(const char *symbol, void **func
 		symbol, function, version, flags, status);
 
 	if (result == CUDA_SUCCESS && function && *function)
-		*function = wrapped(*function);
+		*function = wrapped(*function, symbol);
 	return result;
 }
 

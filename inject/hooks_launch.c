@@ -177,7 +177,8 @@ LAUNCH(cuLaunchKernel_ptsz, true);
 		struct kp_run_open run;                                                            \
 		CUresult result;                                                                   \
                                                                                                    \
-		if (kp_ab_may_replace(known) && kp_ab_launch_begins(&launch, &result))             \
+		if (kp_ab_may_replace(known) ? kp_ab_launch_begins(&launch, &result)               \
+					     : kp_ab_launch_interrupts(&result))                   \
 			return result;                                                             \
 		CONFIG_BEGINS(known, per_thread);                                                  \
 		kp_runs_enter(&run, known->hStream, per_thread);                                   \

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "inject/ab.h"
+#include "inject/ab_sequence.h"
 #include "inject/buffers.h"
 #include "inject/dnn_descriptors.h"
 #include "inject/hooks_number.h"
@@ -81,6 +82,13 @@ bool kp_ab_asked(void)
 	static _Atomic int answer;
 
 	return look_up(&answer, kp_word_begins, "KPROF_AB=") == ONE_FITS;
+}
+
+bool kp_ab_sequence_asked(void)
+{
+	static _Atomic int answer;
+
+	return look_up(&answer, kp_word_equal, "KPROF_AB_SEQUENCES=1") == ONE_FITS;
 }
 
 void kp_library_start(const struct kp_cupti *cupti)

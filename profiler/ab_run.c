@@ -196,7 +196,8 @@ bool kp_ab_run_prepare(struct kp_ab_run *run)
 
 bool kp_ab_run_export(const struct kp_ab_run *run)
 {
-	if (setenv("KPROF_AB", run->plan, 1) == 0)
+	if (setenv("KPROF_AB", run->plan, 1) == 0 &&
+	    (!kp_ab_rules_have_sequences(run->rules) || setenv("KPROF_AB_SEQUENCES", "1", 1) == 0))
 		return true;
 	kp_fail("out of memory");
 	return false;

@@ -34,6 +34,11 @@ static void print_counts(FILE *file, const struct kp_ab_rule_result *result)
 		fprintf(file, " (%" PRIu64 " of them in launches of graphs)",
 			result->counts[KP_AB_COUNT_REPLACED_CAPTURED]);
 	fprintf(file, ", %" PRIu64 " compared\n", result->counts[KP_AB_COUNT_SHADOWED]);
+	if (result->counts[KP_AB_COUNT_ELIDED] || result->counts[KP_AB_COUNT_REISSUED])
+		fprintf(file,
+			"  between    %" PRIu64 " times never written, %" PRIu64
+			" times by the originals after all\n",
+			result->counts[KP_AB_COUNT_ELIDED], result->counts[KP_AB_COUNT_REISSUED]);
 	for (int i = 0; i < KP_AB_REASON_COUNT; i++)
 		if (result->reasons[i])
 			fprintf(file, "  original   %" PRIu64 ": %s\n", result->reasons[i],

@@ -84,12 +84,50 @@ static bool check_shape(const struct kp_ab_plan *plan, const struct kp_ab_rule *
 	return is_code(plan, rule->shared, false) && is_code(plan, rule->when, false);
 }
 
+static bool check_member(const struct kp_ab_plan *plan, const struct kp_ab_member *member)
+{
+	if (member->match > KP_AB_MATCH_REGEX || !is_text(plan, member->pattern, true) ||
+	    member->optional > 1 || member->first_parameter > KP_AB_PARAMETERS_MOST ||
+	    member->parameters > KP_AB_PARAMETERS_MOST - member->first_parameter ||
+	    member->size_count > member->parameters ||
+	    !is_range(member->first_size, member->size_count, plan->header->sizes.count) ||
+	    member->access_count > KP_AB_ACCESSES_MOST ||
+	    !is_range(member->first_access, member->access_count, plan->header->accesses.count))
+		return false;
+	for (uint32_t i = 0; i < member->access_count; i++) {
+		const struct kp_ab_access *access = &plan->accesses[member->first_access + i];
+
+		if (access->buffer >= KP_AB_BUFFERS_MOST || access->writes > 1 ||
+		    !is_code(plan, access->address, true) || !is_code(plan, access->bytes, true))
+			return false;
+	}
+	return is_code(plan, member->when, false);
+}
+
+static bool check_members(const struct kp_ab_plan *plan, const struct kp_ab_rule *rule)
+{
+	const struct kp_ab_member *members = plan->members + rule->first_member;
+	uint32_t count = rule->member_count;
+
+	if (rule->match != KP_AB_MATCH_SEQUENCE)
+		return count == 0;
+	if (count < 2 || count > KP_AB_MEMBERS_MOST || rule->row_local > 1 ||
+	    rule->elided >= 1U << KP_AB_BUFFERS_MOST || rule->hold_us == 0 ||
+	    rule->hold_us > KP_AB_HOLD_US_MOST ||
+	    !is_range(rule->first_member, count, plan->header->members.count))
+		return false;
+	for (uint32_t i = 0; i < count; i++)
+		if (!check_member(plan, &members[i]))
+			return false;
+	return !members[0].optional && !members[count - 1].optional;
+}
+
 static bool check_rule(const struct kp_ab_plan *plan, const struct kp_ab_rule *rule)
 {
 	bool file = rule->replace != KP_AB_REPLACE_BUILTIN;
 
 	return is_text(plan, rule->name, true) && rule->repeatable <= 1 && rule->as_given <= 1 &&
-	       rule->match <= KP_AB_MATCH_GEMM &&
+	       rule->match <= KP_AB_MATCH_SEQUENCE && check_members(plan, rule) &&
 	       is_text(plan, rule->pattern, rule->match != KP_AB_MATCH_GEMM) &&
 	       rule->replace <= KP_AB_REPLACE_LIBRARY &&
 	       (file || rule->builtin < KP_AB_BUILTIN_COUNT) && is_text(plan, rule->file, file) &&
@@ -128,6 +166,8 @@ enum kp_status kp_ab_plan_check(const void *bytes, size_t length, struct kp_ab_p
 	    out->texts[header->texts.count - 1] != '\0' || header->trials > 1 ||
 	    !is_text(out, header->unit, false) || !is_text(out, header->candidates, true) ||
 	    !is_text(out, header->results, true))
+		return KP_INVALID;
+	if (header->members.count > KP_AB_ALL_MEMBERS_MOST)
 		return KP_INVALID;
 	for (uint32_t i = 0; i < header->rules.count; i++)
 		if (!check_rule(out, &out->rules[i]))

@@ -14,7 +14,9 @@
 	X(ELIGIBLE, "eligible")                                                                    \
 	X(REPLACED, "replaced")                                                                    \
 	X(REPLACED_CAPTURED, "replaced_captured")                                                  \
-	X(SHADOWED, "shadowed")
+	X(SHADOWED, "shadowed")                                                                    \
+	X(ELIDED, "elided")                                                                        \
+	X(REISSUED, "reissued")
 
 /* X(NAME, name, what it means): why a launch that was seen was not replaced. */
 #define KP_AB_REASONS(X)                                                                           \
@@ -22,6 +24,19 @@
 	X(UNREADABLE, "unreadable", "an expression of the rule cannot be evaluated")               \
 	X(UNSUPPORTED, "unsupported", "the replacement does not do this")                          \
 	X(POINTER_MODE, "pointer_mode", "alpha and beta are in device memory")                     \
+	X(HOLDING_OFF, "holding_off", "launches are not held: the program shows or forbids that")  \
+	X(NOT_HELD, "not_held", "a launch of the sequence cannot be held")                         \
+	X(SHARED_MEMORY, "shared_memory",                                                          \
+	  "a launch of the sequence uses memory that others than this GPU may see")                \
+	X(FLOW, "flow", "the launches do not hand their data on as the sequence says")             \
+	X(OVERLAP, "overlap", "what the sequence reads and writes overlaps")                       \
+	X(UNWRITTEN, "unwritten", "the sequence and its replacement do not write the same")        \
+	X(OTHER_LAUNCH, "other_launch", "another launch came in the midst of the sequence")        \
+	X(OTHER_STREAM, "other_stream",                                                            \
+	  "a launch of another stream or thread came in the midst of the sequence")                \
+	X(OTHER_CALL, "other_call", "the program called the driver in the midst of the sequence")  \
+	X(TOO_LATE, "too_late", "the next launch of the sequence did not come in time")            \
+	X(LATE_ERROR, "late_error", "a launch that had been held failed")                          \
 	X(NOT_LOADED, "not_loaded", "the replacement's code could not be loaded")                  \
 	X(TRIAL, "trial", "it was being tried in another process first")                           \
 	X(TRIAL_FAILED, "trial_failed", "it failed where it was tried, in another process")        \

@@ -272,9 +272,11 @@ static void say_launches(struct kp_sheet *sheet, size_t width, const struct kp_a
 
 	kp_sheet_head(sheet, "Launches");
 	for (int i = 0; i < KP_AB_COUNT_COUNT; i++)
-		kp_sheet_say(sheet, KP_ROLE_PLAIN, width, kp_human_count(rule->counts[i]).text,
-			     "%s%s", kp_ab_count_names[i],
-			     i == KP_AB_COUNT_REPLACED_CAPTURED ? ": nodes of graphs" : "");
+		if (i < KP_AB_COUNT_ELIDED || rule->counts[i]) /* else it is of sequences */
+			kp_sheet_say(sheet, KP_ROLE_PLAIN, width,
+				     kp_human_count(rule->counts[i]).text, "%s%s",
+				     kp_ab_count_names[i],
+				     i == KP_AB_COUNT_REPLACED_CAPTURED ? ": nodes of graphs" : "");
 	kp_sheet_head(sheet, "Where the original ran");
 	for (int i = 0; i < KP_AB_REASON_COUNT; i++)
 		if (rule->reasons[i])

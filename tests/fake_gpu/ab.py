@@ -24,7 +24,9 @@ RULES = """rules:
   outputs: [{{name: y, address: ptr(1), dtype: bf16, rows: rows, columns: columns, row_stride: stride}}]
   repeatable: {repeatable}
 """
-REASONS_BEFORE = ("conditions", "unreadable", "unsupported", "pointer_mode")
+REASONS_BEFORE = ("conditions", "unreadable", "unsupported", "pointer_mode", "holding_off", "not_held",
+                  "shared_memory", "flow", "overlap", "unwritten", "other_launch", "other_stream",
+                  "other_call", "too_late", "late_error")
 
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -243,10 +245,10 @@ def play_rules(scenario, place):
     environment = place.environment(scenario, traced=False)
     path = os.path.join(place.directory, "rules.yaml")
     with open(path, "w", encoding="utf-8") as file:
-        file.write("rules:\n- name: a\n  kernel: k\n  sequence: [b]\n")
+        file.write("rules:\n- name: a\n  kernel: k\n  hold_us: 1\n")
     result = place.run([place.kprof, "ab", "--rules", path, "--", "false"], environment)
     require_equal("status", result.status, 125)
-    require(re.search(r"rules\.yaml:2: .*reserved", result.err), result.err)
+    require(re.search(r"rules\.yaml:2: .*of a «sequence»", result.err), result.err)
     result = place.run([place.kprof, "ab", "--rule", "nothing", "--", "false"], environment)
     require(result.status == 125 and "--list" in result.err, result.err)
     result = place.run([place.kprof, "ab", "--list"], environment)

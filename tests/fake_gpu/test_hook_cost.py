@@ -24,6 +24,8 @@ LIMIT = 150  # instructions a launch when nothing is to be done
 RANGE_LIMIT = 400  # once the program has opened a range
 HOST_LIMIT = 400  # with --host, the clock's own instructions aside
 AB_LIMIT = 250  # with rules of replacement that do not fit
+SEQUENCE_LIMIT = 2000  # where sequences begin and break off all the time
+AB_OTHER_LIMIT = 350  # with sequences that do not fit
 CALL_LIMIT = 700  # a call of cuBLAS and its launch
 KNOWN_LIMIT = 550  # a launch whose parameters are known
 MATMUL_LIMIT = 1200  # of cuBLASLt, what its own functions for descriptors do aside
@@ -37,12 +39,28 @@ class Row:
     limit: int  # None: reported only
     options: tuple = ()
     command: str = "record"
+    rules: str = None  # text of a file of rules
 
     @property
     def name(self):
         return " ".join((self.work, "by", self.door, *self.options,
-                         *(("under", "kprof", self.command) if self.command != "record" else ())))
+                         *(("under", "kprof", self.command) if self.command != "record" else ()),
+                         *(("with", "a", "sequence") if self.rules else ())))
 
+
+SEQUENCE = """rules:
+- name: two
+  hold_us: 10000000
+  sequence:
+  - {name: first, kernel: seq_first, parameters: [8, 8, 8, 4],
+     reads: [{buffer: x, address: ptr(1), bytes: u64(2)}],
+     writes: [{buffer: y, address: ptr(0), bytes: u64(2)}]}
+  - {name: second, kernel: seq_second, parameters: [8, 8],
+     reads: [{buffer: y, address: ptr(0), bytes: u64(1)}],
+     writes: [{buffer: y, address: ptr(0), bytes: u64(1)}]}
+  replace: {library: none.so, entry: none, arguments: [{ptr: first.ptr(0)}]}
+  outputs: [{name: y, address: first.ptr(0), dtype: fp32, rows: 1, columns: first.u64(2) / 4}]
+"""
 
 ROWS = [
     Row("link", "launch", LIMIT, ("--calls", "off")),
@@ -60,6 +78,9 @@ ROWS = [
     Row("link", "matmul", MATMUL_LIMIT),
     Row("link", "launch", AB_LIMIT, command="ab"),
     Row("address", "launch", AB_LIMIT, command="ab"),
+    Row("link", "launch", AB_OTHER_LIMIT, command="ab", rules=SEQUENCE),
+    Row("link", "broken", SEQUENCE_LIMIT, command="ab", rules=SEQUENCE),
+    Row("link", "broken_by_calls", SEQUENCE_LIMIT, command="ab", rules=SEQUENCE),
 ]
 
 
@@ -121,9 +142,15 @@ def profile(build, row, calls):
     environment["KPROF_CUPTI"] = f"{fakes}/cupti/libcupti.so.13"
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "callgrind.%p")
+        options = row.options
+        if row.rules:
+            path = os.path.join(folder, "rules.yaml")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(row.rules)
+            options = ("--rules", path, *options)
         command = ["valgrind", "--tool=callgrind", "--trace-children=yes", "--quiet",
                    f"--callgrind-out-file={out}", os.path.join(build, "kprof"), row.command,
-                   *row.options, "-o", os.path.join(folder, "trace.kprof"), "--",
+                   *options, "-o", os.path.join(folder, "trace.kprof"), "--",
                    os.path.join(fakes, "prog_calls"), row.door, row.work, str(calls)]
         done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, check=False,
                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=120)

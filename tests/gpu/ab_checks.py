@@ -1,6 +1,7 @@
 """The checks of kprof ab on a real GPU; rows of checks.py."""
 
 import json
+import sys
 
 from runner import Check, Skip, require
 
@@ -30,7 +31,9 @@ def words_of(rule):
 
 
 def check_sums(document):
-    before = ("conditions", "unreadable", "unsupported", "pointer_mode")
+    before = ("conditions", "unreadable", "unsupported", "pointer_mode", "holding_off", "not_held",
+              "shared_memory", "flow", "overlap", "unwritten", "other_launch", "other_stream",
+              "other_call", "too_late", "late_error")
     for rule in document["rules"]:
         launches, reasons = rule["launches"], rule["not_replaced"]
         early = sum(reasons[key] for key in before)
@@ -159,6 +162,62 @@ def same(checks):
     return check
 
 
+THREE = """rules:
+- name: three
+  hold_us: 200
+  sequence:
+  - name: first
+    kernel: seq_first
+    parameters: [8, 8, 8, 4]
+    reads: [{{buffer: x, address: ptr(1), bytes: u64(2)}}]
+    writes: [{{buffer: t, address: ptr(0), bytes: u64(2)}}]
+  - name: second
+    kernel: seq_second
+    parameters: [8, 8, 8, 8, 4]
+    reads: [{{buffer: t, address: ptr(1), bytes: u64(3)}}, {{buffer: w, address: ptr(2), bytes: u64(3)}}]
+    writes: [{{buffer: u, address: ptr(0), bytes: u64(3)}}]
+  - name: third
+    kernel: seq_third
+    parameters: [8, 8, 8, 4]
+    reads: [{{buffer: u, address: ptr(1), bytes: u64(2)}}]
+    writes: [{{buffer: y, address: ptr(0), bytes: u64(2)}}]
+  keep: [t, u]
+  let: {{n: first.u64(2) / 4}}
+  replace:
+    module: {module}
+    kernel: seq_fused
+    grid: 1
+    block: 256
+    arguments: [{{ptr: first.ptr(1)}}, {{ptr: second.ptr(2)}}, {{ptr: first.ptr(0)}},
+                {{ptr: second.ptr(0)}}, {{ptr: third.ptr(0)}}, {{u64: first.u64(2)}}, {{u32: first.u32(3)}},
+                {{u32: second.u32(4)}}, {{u32: third.u32(3)}}]
+  inputs:
+  - {{name: x, address: first.ptr(1), dtype: fp32, rows: 1, columns: n}}
+  - {{name: w, address: second.ptr(2), dtype: fp32, rows: 1, columns: n}}
+  outputs:
+  - {{name: t, address: first.ptr(0), dtype: fp32, rows: 1, columns: n}}
+  - {{name: u, address: second.ptr(0), dtype: fp32, rows: 1, columns: n}}
+  - {{name: y, address: third.ptr(0), dtype: fp32, rows: 1, columns: n}}
+  repeatable: true
+"""
+GAMES = 200
+
+
+def sequences(checks):
+    """200 games of random calls around launches that are held: every result is what it should be."""
+    def check(bench):
+        folder = checks.ROOT / "tests/gpu"
+        rules = bench.folder / "three.yaml"
+        rules.write_text(THREE.format(module=folder / "sequence.ptx"))
+        argv = [sys.executable, folder / "sequence_games.py", "1", str(GAMES)]
+        right = f"{GAMES} of {GAMES} games right"
+        require(right in bench.run(argv).stdout, "the games are wrong without kprof")
+        ran, document = ab(bench, ["--mode", "swap", "--rules", rules], argv, 0)
+        require(right in ran.stdout, ran.stdout)
+        check_sums(document)
+        rule = rule_of(document, "three")
+        require(rule["launches"]["replaced"] > GAMES // 2, words_of(rule))
+        return f"{right}; {words_of(rule)}"
 def silu_rules(bench, checks, kernel, more=""):
     rules = bench.folder / f"{kernel}.yaml"
     text = SAME.format(module=checks.ROOT / f"tests/gpu/{kernel}.ptx")
@@ -293,6 +352,8 @@ def rows(checks):
         Check("ab-torch-eager", 400, torch(checks, ()), "PyTorch, eager: replaced and timed"),
         Check("ab-torch-graph", 400, torch(checks, ("--graph",)),
               "PyTorch, in a graph: launches of the graph with linears replaced"),
+        Check("ab-sequences", 240, sequences(checks),
+              "random calls around launches that are held: every result is right"),
         Check("ab-replays-llm_decode", 240, replays(lambda bench: [
             checks.sample(bench, "llm_decode"), "--graph", "--steps", "4000", "--batch", "1"],
               "2000"), "llm_decode in a graph: timed in both forms, by turns"),

@@ -22,7 +22,7 @@ static int64_t value_of(const char *text)
 {
 	static struct kp_ab_expression expression;
 	const struct kp_ab_let lets[] = {{"rows", "grid_x * 2"}, {"loop", "loop + 1"}};
-	const struct kp_ab_scope scope = {KP_AB_MATCH_NAME, lets, 2, 0};
+	const struct kp_ab_scope scope = {.lets = lets, .let_count = 2};
 	int64_t symbols[KP_AB_SYMBOL_COUNT] = {[KP_AB_SYMBOL_GRID_X] = 21}, out;
 	const struct kp_ab_view view = {symbols, parameters, bytes, 2};
 
@@ -77,7 +77,7 @@ static void test_ab_rules_expression_errors(void **state)
 		"loop",   "12abc",   "min(1)",  "i32(0,40000)", "!0.5",    "99999999999999999999"};
 	static struct kp_ab_expression expression;
 	const struct kp_ab_let loop = {"loop", "loop + 1"};
-	const struct kp_ab_scope scope = {KP_AB_MATCH_NAME, &loop, 1, 0};
+	const struct kp_ab_scope scope = {.lets = &loop, .let_count = 1};
 	char deep[400];
 
 	(void)state;
@@ -136,7 +136,8 @@ static void test_ab_rules_errors_have_lines(void **state)
 		{"other: []\n", 1, "no key"},
 		{HEAD SILU, 2, "outputs"},
 		{HEAD TAIL, 2, "replace"},
-		{HEAD SILU TAIL "  sequence: [a]\n", 2, "reserved"},
+		{HEAD SILU TAIL "  sequence: [a]\n", 2, "one of"},
+		{HEAD SILU TAIL "  hold_us: 10\n", 2, "of a «sequence»"},
 		{HEAD SILU "  module: 12\n" TAIL, 5, "16 digits"},
 		{HEAD SILU "  module: 0123456789ABCDEF\n" TAIL, 5, "16 digits"},
 		{"rules:\n- {name: a, call: gemm, module: 0123456789abcdef, replace: 1, inout: 1}",

@@ -22,6 +22,7 @@ struct kp_fake_kernel {
 	void (*compute)(const uint32_t grid[3], void **arguments);
 	uint32_t parameter_count;
 	uint32_t parameter_bytes[16];
+	uint32_t reads, writes; /* bits of parameters that are addresses of what it uses */
 };
 
 struct kp_fake_image {

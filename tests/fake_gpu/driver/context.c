@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "tests/fake_gpu/common/ledger.h"
+#include "tests/fake_gpu/driver/order.h"
 
 #define STACK_DEPTH 16
 
@@ -149,6 +150,7 @@ static CUresult synchronize_context(void)
 	kp_fake_unlock();
 	kp_fake_count(KP_FAKE_waits, 1);
 	wait_for(context, end_ns);
+	kp_fake_order_context_reached(context);
 	return CUDA_SUCCESS;
 }
 
@@ -253,6 +255,7 @@ static CUresult synchronize_stream(CUstream handle, bool per_thread)
 		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 	kp_fake_count(KP_FAKE_waits, 1);
 	wait_for(stream->context, stream->tail_ns);
+	kp_fake_order_stream_reached(stream);
 	return CUDA_SUCCESS;
 }
 
@@ -293,7 +296,10 @@ KP_FAKE_EXPORT CUresult cuStreamQuery(CUstream handle)
 
 	if (result != CUDA_SUCCESS)
 		return result;
-	return stream->tail_ns <= kp_fake_now_ns() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+	if (stream->tail_ns > kp_fake_now_ns())
+		return CUDA_ERROR_NOT_READY;
+	kp_fake_order_stream_reached(stream);
+	return CUDA_SUCCESS;
 }
 
 KP_FAKE_EXPORT CUresult cuStreamDestroy_v2(CUstream handle)

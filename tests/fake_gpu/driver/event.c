@@ -5,6 +5,7 @@
 #include "tests/fake_gpu/driver/gpu.h"
 
 #include "tests/fake_gpu/common/ledger.h"
+#include "tests/fake_gpu/driver/order.h"
 
 KP_FAKE_EXPORT CUresult cuEventCreate(CUevent *out, unsigned int flags)
 {
@@ -39,6 +40,7 @@ KP_FAKE_EXPORT CUresult cuEventRecord(CUevent event, CUstream handle)
 	event->time_ns = kp_fake_stream_start(stream);
 	event->recorded = true;
 	kp_fake_unlock();
+	kp_fake_order_record(event, stream);
 	return CUDA_SUCCESS;
 }
 
@@ -58,6 +60,7 @@ KP_FAKE_EXPORT CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsign
 	if (event->recorded && event->time_ns > stream->tail_ns)
 		stream->tail_ns = event->time_ns;
 	kp_fake_unlock();
+	kp_fake_order_wait(stream, event);
 	return CUDA_SUCCESS;
 }
 
@@ -69,7 +72,10 @@ KP_FAKE_EXPORT CUresult cuEventQuery(CUevent event)
 		return result;
 	if (!kp_fake_is(event, KP_FAKE_EVENT))
 		return CUDA_ERROR_INVALID_HANDLE;
-	return event->time_ns <= kp_fake_now_ns() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+	if (event->time_ns > kp_fake_now_ns())
+		return CUDA_ERROR_NOT_READY;
+	kp_fake_order_event_reached(event);
+	return CUDA_SUCCESS;
 }
 
 KP_FAKE_EXPORT CUresult cuEventSynchronize(CUevent event)
@@ -80,6 +86,7 @@ KP_FAKE_EXPORT CUresult cuEventSynchronize(CUevent event)
 		return result;
 	kp_fake_count(KP_FAKE_waits, 1);
 	kp_fake_wait_until(event->time_ns);
+	kp_fake_order_event_reached(event);
 	return CUDA_SUCCESS;
 }
 

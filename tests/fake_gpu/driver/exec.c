@@ -14,6 +14,7 @@
 #include "tests/fake_gpu/common/faults.h"
 #include "tests/fake_gpu/common/ledger.h"
 #include "tests/fake_gpu/driver/graph.h"
+#include "tests/fake_gpu/driver/order.h"
 
 static CUresult instantiate(CUgraphExec *out, CUgraph graph)
 {
@@ -170,8 +171,11 @@ static CUresult launch(CUgraphExec exec, CUstream handle, bool per_thread, uint3
 	count = schedule(exec, stream, ops, correlation);
 	kp_fake_unlock();
 	kp_fake_count(KP_FAKE_graph_launches, 1);
-	for (struct CUgraphNode_st *node = exec->graph->first; node; node = node->next)
+	for (struct CUgraphNode_st *node = exec->graph->first; node; node = node->next) {
+		if (node->function && !node->disabled)
+			kp_fake_order_kernel(stream, &node->function->kernel, node->arguments);
 		kp_fake_graph_compute(node);
+	}
 	for (size_t i = 0; i < count; i++)
 		kp_fake_announce_op(&ops[i]);
 	if (count)

@@ -11,6 +11,7 @@
 #include "tests/fake_gpu/driver/emulate.h"
 #include "tests/fake_gpu/driver/function.h"
 #include "tests/fake_gpu/driver/graph.h"
+#include "tests/fake_gpu/driver/order.h"
 
 struct launch {
 	CUfunction function;
@@ -73,6 +74,8 @@ static CUresult submit(struct launch *launch, const struct CUfunc_st *function,
 		return CUDA_ERROR_LAUNCH_FAILED;
 	launch->op.kernel = &function->kernel;
 	launch->op.correlation = correlation;
+	if (!stream->capture)
+		kp_fake_order_kernel(stream, &function->kernel, launch->arguments);
 	kp_fake_submit(stream, compute(launch, function, stream->capture != NULL), &launch->op);
 	kp_fake_lock();
 	if (stream->capture)

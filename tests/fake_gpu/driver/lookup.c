@@ -126,7 +126,14 @@ static const struct entry entries[] = {
 	ONE(cuGraphExecDestroy, 10000, cuGraphExecDestroy),
 	ONE(cuMemGetInfo, 3020, cuMemGetInfo_v2),
 	ONE(cuMemsetD32Async, 3020, cuMemsetD32Async),
+	ONE(cuFuncGetAttribute, 2020, cuFuncGetAttribute),
 	ONE(cuFuncSetAttribute, 9000, cuFuncSetAttribute),
+	ONE(cuPointerGetAttribute, 4000, cuPointerGetAttribute),
+	ONE(cuMemGetAddressRange, 3020, cuMemGetAddressRange_v2),
+	ONE(cuMemHostAlloc, 2020, cuMemHostAlloc),
+	ONE(cuMemAllocManaged, 6000, cuMemAllocManaged),
+	ONE(cuMemAllocAsync, 11020, cuMemAllocAsync),
+	ONE(cuMemFreeAsync, 11020, cuMemFreeAsync),
 	ONE(cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050,
 	    cuOccupancyMaxActiveBlocksPerMultiprocessor),
 	ONE(cuStreamWaitEvent, 3020, cuStreamWaitEvent),
@@ -190,4 +197,16 @@ KP_FAKE_EXPORT CUresult cuGetProcAddress(const char *symbol, void **out, int ver
 static CUresult get_proc_address(const char *symbol, void **out, int version, cuuint64_t flags)
 {
 	return cuGetProcAddress_v2(symbol, out, version, flags, NULL);
+}
+
+/* The newest of a base name, past whatever hooks there are: what a program must not do. */
+KP_FAKE_EXPORT void *kp_fake_raw(const char *symbol);
+void *kp_fake_raw(const char *symbol)
+{
+	void *out = NULL;
+
+	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++)
+		if (strcmp(entries[i].name, symbol) == 0)
+			out = entries[i].legacy;
+	return out;
 }

@@ -6,11 +6,11 @@
  */
 #include "tests/fake_gpu/driver/call.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "tests/fake_gpu/common/faults.h"
 #include "tests/fake_gpu/driver/emulate.h"
+#include "tests/fake_gpu/driver/order.h"
 
 #define FIXED_NS 500
 #define BYTES_PER_NS 10
@@ -52,6 +52,12 @@ static CUresult run(struct copy *copy, uint32_t correlation)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (stream->capture && !copy->op.async)
 		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+	if (!stream->capture) {
+		kp_fake_order_op(stream);
+		if (copy->from)
+			kp_fake_order_access(stream, copy->from, false);
+		kp_fake_order_access(stream, copy->to, true);
+	}
 	if (copy->from)
 		memmove(copy->to, copy->from, copy->op.bytes);
 	else
@@ -59,8 +65,10 @@ static CUresult run(struct copy *copy, uint32_t correlation)
 	kp_fake_emulate_anew();
 	copy->op.correlation = correlation;
 	kp_fake_submit(stream, FIXED_NS + copy->op.bytes / BYTES_PER_NS, &copy->op);
-	if (!copy->op.async)
+	if (!copy->op.async) {
 		kp_fake_wait_until(stream->tail_ns);
+		kp_fake_order_stream_reached(stream);
+	}
 	return CUDA_SUCCESS;
 }
 
@@ -195,77 +203,6 @@ KP_FAKE_EXPORT CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes)
 	*free_bytes = (size_t)(kp_fake_faults()->free_mib ? kp_fake_faults()->free_mib : 256) << 20;
 	*total_bytes = KP_FAKE_DEVICE_BYTES;
 	return CUDA_SUCCESS;
-}
-
-/* Allocations that are alive, for cuMemGetAddressRange. With the lock. */
-static struct allocation {
-	CUdeviceptr at;
-	size_t bytes;
-	struct allocation *next;
-} * allocations;
-
-KP_FAKE_EXPORT CUresult cuMemAlloc_v2(CUdeviceptr *out, size_t bytes)
-{
-	struct CUctx_st *context;
-	CUresult result = kp_fake_ready_context(&context);
-	struct allocation *allocation;
-
-	if (result != CUDA_SUCCESS)
-		return result;
-	if (!out || bytes == 0)
-		return CUDA_ERROR_INVALID_VALUE;
-	*out = (CUdeviceptr)calloc(1, bytes);
-	if (!*out)
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	allocation = kp_fake_alloc(sizeof(*allocation));
-	allocation->at = *out;
-	allocation->bytes = bytes;
-	kp_fake_lock();
-	allocation->next = allocations;
-	allocations = allocation;
-	kp_fake_unlock();
-	return CUDA_SUCCESS;
-}
-
-KP_FAKE_EXPORT CUresult cuMemFree_v2(CUdeviceptr memory)
-{
-	struct CUctx_st *context;
-	CUresult result = kp_fake_ready_context(&context);
-	struct allocation **link = &allocations, *found;
-
-	if (result != CUDA_SUCCESS || !memory)
-		return result;
-	kp_fake_lock();
-	while (*link && (*link)->at != memory)
-		link = &(*link)->next;
-	found = *link;
-	if (found)
-		*link = found->next;
-	kp_fake_unlock();
-	if (!found)
-		return CUDA_ERROR_INVALID_VALUE;
-	free(found);
-	free((void *)memory);
-	return CUDA_SUCCESS;
-}
-
-KP_FAKE_EXPORT CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *bytes, CUdeviceptr at)
-{
-	CUresult result = kp_fake_ready();
-	const struct allocation *found;
-
-	if (result != CUDA_SUCCESS)
-		return result;
-	kp_fake_lock();
-	for (found = allocations; found; found = found->next)
-		if (at >= found->at && at - found->at < found->bytes)
-			break;
-	if (found && base)
-		*base = found->at;
-	if (found && bytes)
-		*bytes = found->bytes;
-	kp_fake_unlock();
-	return found ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 
 /* All of the host's memory is as good as pinned here. */

@@ -301,6 +301,23 @@ KP_FAKE_EXPORT CUresult cuKernelGetParamInfo(CUkernel kernel, size_t index, size
 	return cuFuncGetParamInfo(kernel->function, index, offset, bytes);
 }
 
+/* Of every kernel the same. */
+KP_FAKE_EXPORT CUresult cuFuncGetAttribute(int *out, CUfunction_attribute attribute,
+					   CUfunction handle)
+{
+	CUresult result = kp_fake_ready();
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!kp_fake_function(handle))
+		return CUDA_ERROR_INVALID_HANDLE;
+	if (!out || (attribute != CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK &&
+		     attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES))
+		return CUDA_ERROR_INVALID_VALUE;
+	*out = attribute == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK ? 1024 : 49152;
+	return CUDA_SUCCESS;
+}
+
 KP_FAKE_EXPORT CUresult cuFuncSetAttribute(CUfunction handle, CUfunction_attribute attribute,
 					   int value)
 {

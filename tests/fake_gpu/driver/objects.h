@@ -32,6 +32,12 @@ enum kp_fake_tag {
 	KP_FAKE_EVENT
 };
 
+/* How far each stream, and the host, had come: order.h. */
+#define KP_FAKE_LINES 32
+struct kp_fake_clock {
+	uint32_t at[KP_FAKE_LINES];
+};
+
 struct CUctx_st {
 	enum kp_fake_tag tag;
 	uint32_t id;
@@ -52,6 +58,8 @@ struct CUstream_st {
 	struct CUgraph_st *capture; /* NULL: not capturing */
 	struct CUgraphNode_st *capture_tail;
 	struct CUstream_st *next;
+	struct kp_fake_clock clock; /* order.h */
+	unsigned line;              /* 0: none yet */
 };
 
 /* A kernel of a module or a library: CUfunction and CUkernel are two handles of the same. */
@@ -117,6 +125,7 @@ struct CUevent_st {
 	struct CUctx_st *context;
 	uint64_t time_ns; /* when it is reached */
 	bool recorded;
+	struct kp_fake_clock clock; /* order.h */
 };
 
 /* Whether a handle is a live object of this kind (every object begins with its tag). */

@@ -7,9 +7,12 @@
  * WORK is «launch»; «capture», which launches while another stream is being captured; or «graph»,
  * which launches a graph of one kernel; or «range», which launches in an NVTX range. Or, by «link»:
  * «gemm», which multiplies matrices by cuBLAS, and «matmul», by cuBLASLt; each product launches one
- * kernel. «known» launches a kernel of PyTorch's whose parameters kprof knows.
+ * kernel. «known» launches a kernel of PyTorch's whose parameters kprof knows. «broken» launches
+ *the first of a sequence and something else in turn, «broken_by_calls» asks for the stream in
+ *between.
  */
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,6 +123,35 @@ static void launch_known(CUstream stream, long count)
 		      "cuLaunchKernel");
 }
 
+/* (out, in, bytes, salt), as in prog_sequence. */
+static void break_off_many(CUstream stream, long count, bool by_calls)
+{
+	const struct kp_fake_kernel kernels[2] = {
+		{.name = "seq_first", .parameter_count = 4, .parameter_bytes = {8, 8, 8, 4}},
+		{.name = "seq_other", .parameter_count = 4, .parameter_bytes = {8, 8, 8, 4}},
+	};
+	const struct kp_fake_image image = {KP_FAKE_IMAGE_MAGIC, 2, kernels};
+	uint64_t bytes = 64;
+	uint32_t salt = 1;
+	CUdeviceptr out, in;
+	void *parameters[] = {&out, &in, &bytes, &salt};
+	CUmodule module;
+	CUfunction functions[2];
+
+	check(cuModuleLoadData(&module, &image), "cuModuleLoadData");
+	for (int i = 0; i < 2; i++)
+		check(cuModuleGetFunction(&functions[i], module, kernels[i].name), "function");
+	check(cuMemAlloc(&out, bytes), "cuMemAlloc");
+	check(cuMemAlloc(&in, bytes), "cuMemAlloc");
+	for (long i = 0; i < count; i++)
+		if (i % 2 && by_calls)
+			cuStreamQuery(stream);
+		else
+			check(cuLaunchKernel(functions[i % 2], 1, 1, 1, 32, 1, 1, 0, stream,
+					     parameters, NULL),
+			      "cuLaunchKernel");
+}
+
 static void multiply_many(CUstream stream, long count)
 {
 	void *handle;
@@ -168,6 +200,8 @@ int main(int argc, char **argv)
 		check(cuStreamEndCapture(other, &captured), "end");
 	} else if (strcmp(argv[2], "known") == 0) {
 		launch_known(stream, count);
+	} else if (strncmp(argv[2], "broken", 6) == 0) {
+		break_off_many(stream, count, argv[2][6] != '\0');
 	} else if (strcmp(argv[2], "gemm") == 0) {
 		multiply_many(stream, count);
 	} else if (strcmp(argv[2], "matmul") == 0) {

@@ -1,0 +1,15 @@
+/* Memory of every kind that the fake driver has given out. Threading: any, without the lock. */
+#ifndef KP_FAKE_GPU_ALLOCATIONS_H
+#define KP_FAKE_GPU_ALLOCATIONS_H
+
+#include "tests/fake_gpu/driver/gpu.h"
+
+enum kp_fake_memory { KP_FAKE_MEMORY_DEVICE, KP_FAKE_MEMORY_HOST, KP_FAKE_MEMORY_MANAGED };
+
+/* Zeroed; 0: there is none. */
+CUdeviceptr kp_fake_allocate(size_t bytes, enum kp_fake_memory kind, CUdevice device);
+/* What a stream has before it may still use it; NULL: the host has waited for all. False: unknown.
+ */
+bool kp_fake_free(CUdeviceptr at, struct CUstream_st *behind);
+
+#endif
