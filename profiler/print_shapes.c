@@ -60,6 +60,21 @@ static void print_work(FILE *file, const struct kp_shape *shape, const struct kp
 	kp_text_wrap(file, text, NAME_AT, NAME_AT, view->width);
 }
 
+/* What a shape is, and, where there is room, the kernel's name; an empty one is not asked for. */
+static void print_described(FILE *file, const char *described, const char *name,
+			    const struct kp_view *view)
+{
+	size_t end = NAME_AT + strlen(described);
+
+	if (!*name || end + 2 + LEAST_NAME > view->width) {
+		kp_text_wrap(file, described, NAME_AT, NAME_AT, view->width);
+		return;
+	}
+	fprintf(file, "%s  ", described);
+	kp_text_fit(file, name, view->width - end - 2);
+	fputc('\n', file);
+}
+
 static void print_shape(FILE *file, const struct kp_report *report, const struct kp_shape *shape,
 			bool with_kernel, const struct kp_view *view)
 {
@@ -72,13 +87,8 @@ static void print_shape(FILE *file, const struct kp_report *report, const struct
 	kp_print_cell(file, kp_human_duration((double)shape->use.total_ns, DIGITS), 8);
 	kp_print_cell(file, launches, 8);
 	kp_shapes_describe(described, sizeof described, shape);
-	fputs(described, file);
-	size_t taken = NAME_AT + strlen(described) + 2;
-	if (with_kernel && taken + 12 <= view->width) {
-		fputs("  ", file);
-		kp_text_fit(file, report->kernels[shape->kernel].shortened, view->width - taken);
-	}
-	fputc('\n', file);
+	print_described(file, described,
+			with_kernel ? report->kernels[shape->kernel].shortened : "", view);
 	print_work(file, shape, view);
 }
 
