@@ -47,7 +47,8 @@ struct kp_ab_plan_settings {
 	uint32_t again, phase, seed;
 	bool trials; /* what is the user's is tried first */
 	const char *candidates, *results;
-	const char *unit; /* the range by which phases count; NULL: by launches */
+	const char *unit;  /* the range by which phases count; NULL: by launches */
+	bool other_inputs; /* what may run twice is compared with other inputs, too */
 };
 /* The bytes of a plan; free them. Errors: KP_NO_MEMORY, KP_INVALID (too large). */
 enum kp_status kp_ab_rules_plan(const struct kp_ab_rules *rules,

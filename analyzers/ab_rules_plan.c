@@ -91,6 +91,13 @@ static size_t lay_out(const struct kp_ab_rules *rules, size_t more_texts,
 	return header->texts.offset + rounded(header->texts.count);
 }
 
+/* All rules are compared with the program's inputs alone. */
+static void leave_inputs(struct kp_ab_rule *rules, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		rules[i].as_given = 1;
+}
+
 enum kp_status kp_ab_rules_plan(const struct kp_ab_rules *rules,
 				const struct kp_ab_plan_settings *settings, void **out,
 				size_t *length)
@@ -118,6 +125,8 @@ enum kp_status kp_ab_rules_plan(const struct kp_ab_rules *rules,
 		       rules->member##_count * sizeof(type));
 	KP_AB_TABLES(COPY)
 #undef COPY
+	if (!settings->other_inputs)
+		leave_inputs((void *)(plan + header.rules.offset), rules->rules_count);
 	header.candidates = (uint32_t)rules->texts_count;
 	header.results = header.candidates + (uint32_t)candidates;
 	memcpy(plan + header.texts.offset + header.candidates, settings->candidates, candidates);

@@ -63,6 +63,10 @@ static const struct kp_option way_options[] = {
 	 .argument = "SECONDS", .minimum = 0.1, .maximum = 3600, .suffix = 's',
 	 .help = "How long a replacement may take in its trial, which is two launches; 60 by "
 		 "default. After that it counts as one that hangs."},
+	{.name = "other-inputs", .type = KP_OPTION_FLAG, .offset = AT(ab_other_inputs),
+	 .help = "Where a rule says that the original may run twice, compare with other inputs, "
+		 "too: the program's, negated, halved, or with their rows in reverse. The "
+		 "original is launched once more for it, on copies."},
 	{0},
 };
 static const struct kp_option check_options[] = {

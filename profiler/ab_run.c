@@ -146,6 +146,7 @@ static bool write_plan(const struct kp_ab_run *run)
 		.seed = (uint32_t)getpid(),
 		.trials = needs_trials(run),
 		.unit = run->settings->ab_unit,
+		.other_inputs = run->settings->ab_other_inputs,
 		.candidates = candidates,
 		.results = run->raw,
 	};

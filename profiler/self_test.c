@@ -111,7 +111,7 @@ static void write_rule(FILE *file, const struct self_test *self, unsigned number
 		"- name: %s-%u\n  kernel: kp_control_original\n  parameters: [%zu]\n"
 		"  let:\n    rows: u32(0, %u)\n    columns: u32(0, %u)\n    depth: u32(0, %u)\n"
 		"    dtype: u32(0, %u)\n    rounds: u32(0, %u) * %.0f / 1000000\n"
-		"  when: u32(0, %u) == %u\n  repeatable: true\n  other_inputs: false\n"
+		"  when: u32(0, %u) == %u\n  repeatable: true\n"
 		"  replace:\n    library: ",
 		kp_self_control_key(row->control), number, sizeof(struct kp_control_args), AT(rows),
 		AT(columns), AT(depth), AT(dtype), AT(rounds), 1e6 + row->delay_pct * PPM_OF_PCT,

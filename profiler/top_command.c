@@ -40,6 +40,9 @@ static const struct kp_option rule_options[] = {
 		 "given several times."},
 	{.name = "all-rules", .type = KP_OPTION_FLAG, .offset = AT(live.rules),
 	 .help = "The same with all rules that kprof has."},
+	{.name = "no-try", .type = KP_OPTION_FLAG, .offset = AT(ab_no_try),
+	 .help = "Let replacements of your own run in the program at once; without this they are "
+		 "first tried in another process, as kprof ab does."},
 	{0},
 };
 static const struct kp_option unit_options[] = {

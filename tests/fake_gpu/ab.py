@@ -194,7 +194,8 @@ def play_wrong(entry, fault, work="double", least=250):
 def play_inputs(entry, inputs):
     """What is right for the program's inputs alone is found by others; nothing of them is seen."""
     def play(scenario, place):
-        options = ("--mode", "swap", "--again", "5")
+        usual = ("--mode", "swap", "--again", "5")
+        options = (*usual, "--other-inputs")
         outcome = run_ab(scenario, place, ["double", "300"], options, rules_for(place, entry),
                          status=123)
         rule = outcome.rule("double")
@@ -206,6 +207,8 @@ def play_inputs(entry, inputs):
         rules = rules_for(place, entry) + "  other_inputs: false\n"
         outcome = run_ab(scenario, place, ["double", "300"], options, rules)
         require_equal("others", sum(outcome.rule("double")["other_inputs"].values()), 0)
+        outcome = run_ab(scenario, place, ["double", "300"], usual, rules_for(place, entry))
+        require_equal("not asked for", sum(outcome.rule("double")["other_inputs"].values()), 0)
         # What may not run twice has its own inputs alone, too.
         outcome = run_ab(scenario, place, ["double", "300"], options,
                          rules_for(place, entry, repeatable="false"))

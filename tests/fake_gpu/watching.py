@@ -335,7 +335,7 @@ def play_rules_wrong(scenario, place):
     """A wrong result is told when the screen is left, whatever was on it."""
     options, environment, _ = rules_of(scenario, place, "zeros")
     bare = place.run(place.command(scenario), place.environment(scenario, traced=False))
-    result = place.run([place.kprof, "top", *options, "--keys", "5", *END, "--",
+    result = place.run([place.kprof, "top", *options, "--no-try", "--keys", "5", *END, "--",
                         *place.command(scenario)], environment)
     require_equal("status", result.status, 0)
     require("a result of the rule double was wrong" in result.err, result.err)

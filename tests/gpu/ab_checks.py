@@ -305,7 +305,7 @@ def other_inputs(checks):
     def check(bench):
         checks.need_torch(bench)
         argv = [checks.TORCH[0], "-c", program]
-        _, document = ab(bench, ["--mode", "swap"], argv, 0)
+        _, document = ab(bench, ["--mode", "swap", "--other-inputs"], argv, 0)
         check_sums(document)
         compared = {rule["name"]: rule["other_inputs"] for rule in document["rules"]
                     if rule["comparisons"]}

@@ -175,8 +175,16 @@ static void test_ab_rules_errors_have_lines(void **state)
 static void *make_plan(size_t *length)
 {
 	static const char *const names[] = {"linear-skinny", "llm-decode-silu"};
-	const struct kp_ab_plan_settings settings = {KP_AB_MEASURE, 64,      1000,    1,
-						     true,          "/c.so", "/r.ab", "step"};
+	const struct kp_ab_plan_settings settings = {
+		.mode = KP_AB_MEASURE,
+		.again = 64,
+		.phase = 1000,
+		.seed = 1,
+		.trials = true,
+		.candidates = "/c.so",
+		.results = "/r.ab",
+		.unit = "step",
+	};
 	const char *missing;
 	struct kp_ab_rules *rules;
 	void *plan;
@@ -207,6 +215,7 @@ static void test_ab_rules_plan(void **state)
 	assert_int_equal(plan.rules[0].match, KP_AB_MATCH_GEMM);
 	assert_int_equal(plan.rules[0].tensor_count, 3);
 	assert_int_equal(plan.rules[1].parameters, 2);
+	assert_int_equal(plan.rules[1].as_given, 1); /* other inputs were not asked for */
 	free(made);
 }
 
