@@ -530,6 +530,19 @@ void kp_ab_sequence_end(void)
 		kp_ab_sequence_interrupt_silently(KP_AB_REASON_HOLDING_OFF);
 }
 
+/*
+ * A kernel that waits for one on another GPU may keep the driver from taking more launches; the
+ * thread that is to launch the other must not wait for who holds the lock meanwhile.
+ */
+void kp_ab_sequence_device(int device)
+{
+	static _Atomic int first = -1;
+	int none = -1;
+
+	if (!atomic_compare_exchange_strong(&first, &none, device) && none != device)
+		kp_ab_sequence_end();
+}
+
 /* The process ends, perhaps in the midst of anything: the lock is only tried for. */
 void kp_ab_sequence_finish(void)
 {

@@ -60,7 +60,9 @@ static inline bool kp_ab_sequence_is_on(void)
 void kp_ab_sequence_start(void);
 /* What is held is launched, and from now on nothing is held any more. */
 void kp_ab_sequence_end(void);
-/* The same where the process ends. */
+/* A context of that GPU was made: nothing is held in a process that uses several. */
+void kp_ab_sequence_device(int device);
+/* What is held is launched where the process ends. */
 void kp_ab_sequence_finish(void);
 /* In a forked child: nothing is held. */
 void kp_ab_sequence_forget(void);

@@ -204,6 +204,7 @@ enum kp_ab_reason kp_ab_shadow_begin(struct kp_ab_context *context, const struct
 	slot->noise = noise;
 	slot->repeated = false;
 	slot->extra = 0;
+	slot->strayed = false;
 	slot->before = NULL;
 	slot->poison = poisons[tried % 2];
 	slot->turn++;

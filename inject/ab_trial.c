@@ -24,6 +24,7 @@
 
 /* Behind the copies: what becomes `turn`. */
 #define TOLD_BYTES 256U
+#define ROOM_LEAST ((size_t)1 << 16)
 
 enum { EMPTY, COPYING, WRITING };
 
@@ -240,17 +241,23 @@ static bool describe(const struct kp_ab_job *job, struct kp_ab_trial_head *head)
 	return good && add_undeclared(job, head);
 }
 
-/* Pinned memory for so much, kept for good. */
-static bool have_room(size_t bytes)
+/*
+ * Pinned memory for so much, for all contexts, kept for good: sizes are powers of two, so that what
+ * was too small is no more than the last.
+ */
+static bool have_room(size_t least)
 {
+	size_t bytes = ROOM_LEAST;
 	void *memory;
 
-	if (copied.room >= bytes)
+	if (copied.room >= least)
 		return true;
+	while (bytes < least)
+		bytes *= 2;
 	memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (memory == MAP_FAILED)
 		return false;
-	if (kp_ab.driver.pin(memory, bytes, 0) != CUDA_SUCCESS) {
+	if (kp_ab.driver.pin(memory, bytes, CU_MEMHOSTREGISTER_PORTABLE) != CUDA_SUCCESS) {
 		munmap(memory, bytes);
 		return false;
 	}

@@ -59,7 +59,9 @@ static void *wrapper_of(size_t hook)
 	void *found = other ? other : *wrappers[hook];
 
 	/* A launch knows of what is held; all else passes through a door first. */
-	return found && kp_ab_sequence_asked() && !(kp_ab_asked() && kp_ab_wrapper(hook))
+	return found && kp_ab_sequence_asked() &&
+			       !(kp_ab_asked() && kp_ab_wrapper(hook) &&
+				 !kp_ab_wrapper_of_modules(hook))
 		       ? kp_ab_sequence_door(names[hook], found)
 		       : found;
 }

@@ -4,14 +4,17 @@
 #include "inject/cuda_api.h"
 
 #include "inject/ab.h"
+#include "inject/ab_sequence.h"
 #include "inject/counters.h"
 #include "inject/hooks.h"
 #include "inject/parameters.h"
 
 static CUresult created(CUresult result, CUdevice device)
 {
-	if (result == CUDA_SUCCESS)
-		kp_counters_context_created(device);
+	if (result != CUDA_SUCCESS)
+		return result;
+	kp_counters_context_created(device);
+	kp_ab_sequence_device(device);
 	return result;
 }
 

@@ -122,6 +122,7 @@ static void be_alone(pid_t parent)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(0);
+	setsid(); /* signals of the terminal are not for this one */
 	for (int fd = 0; nothing >= 0 && fd < 3; fd++)
 		dup2(nothing, fd);
 	setrlimit(RLIMIT_CORE, &none);
@@ -184,6 +185,7 @@ static enum kp_ab_trial_fault try_in_process(const struct answering *of, uint32_
 
 	path_of_launch(of->plan_path, number, path);
 	memset(of->trial, 0, sizeof(*of->trial));
+	atomic_store(&of->trial->fault, KP_AB_TRIAL_CRASHED); /* until it says how it went */
 	child = fork();
 	if (child == 0)
 		try_launch(of, path, parent);

@@ -19,6 +19,8 @@
 #define PATIENCE_MS 250
 /* How long a report may take of a signal that is there: a busy machine must find time for it. */
 #define REPORT_MS 10000
+/* Of one that it has taken: from there to its report. */
+#define TAKEN_MS 50
 
 __attribute__((noreturn)) static void watch(int pipe_end, const sigset_t *signals, pid_t parent)
 {
@@ -98,12 +100,18 @@ static bool is_pending(pid_t pid, int signal)
 	return pending >> (signal - 1) & 1;
 }
 
-/* A signal that is pending is reported, however late; one that is not may be about to come. */
+/*
+ * A signal that is pending is reported, however late; one that is not may be about to come, or may
+ * have been taken and not reported yet.
+ */
 static bool await_report(struct kp_witness *witness, int signal)
 {
-	if (!is_pending(witness->pid, signal) && take_report(witness, signal, PATIENCE_MS))
+	bool pending = is_pending(witness->pid, signal);
+
+	if (!pending && take_report(witness, signal, PATIENCE_MS))
 		return true;
-	return take_report(witness, signal, is_pending(witness->pid, signal) ? REPORT_MS : 0);
+	pending = pending || is_pending(witness->pid, signal);
+	return take_report(witness, signal, pending ? REPORT_MS : TAKEN_MS);
 }
 
 bool kp_witness_saw(struct kp_witness *witness, int signal)

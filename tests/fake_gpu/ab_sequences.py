@@ -166,7 +166,9 @@ def play_elided(scenario, place):
         require(f"  between    {launches['elided']} times never written, {launches['reissued']} "
                 in outcome.result.err, outcome.result.err)
         require_equal("wrong", rule["comparisons_wrong"], 0)
-        require(launches["elided"] > 0 and launches["reissued"] > 0, f"{launches}")
+        # By turns few are replaced before the worker has judged: too few to be sure of either.
+        if options == SWAP:
+            require(launches["elided"] > 0 and launches["reissued"] > 0, f"{launches}")
         require(launches["replaced"] >= launches["elided"] + launches["reissued"], f"{launches}")
 
 
