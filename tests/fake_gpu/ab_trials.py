@@ -167,6 +167,7 @@ def trial(name, play, faults=""):
 SCENARIOS = [
     trial("passed", play_passed),
     trial("crashes", play_fault("crashes", "crashed")),
+    trial("leaves", play_fault("leaves", "crashed")),
     trial("hangs", play_fault("hangs", "hangs", options=("--try-limit", "0.2"))),
     trial("outside", play_fault("outside", "outside")),
     trial("inputs", play_fault("mutates", "inputs")),

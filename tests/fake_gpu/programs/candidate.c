@@ -237,6 +237,14 @@ ENTRY(crashes)
 	return 0;
 }
 
+ENTRY(leaves)
+{
+	(void)arguments, (void)count, (void)stream;
+	if (in_program())
+		puts("leaves ran in the program");
+	exit(0);
+}
+
 ENTRY(hangs)
 {
 	(void)arguments, (void)count, (void)stream;
