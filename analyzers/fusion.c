@@ -44,6 +44,17 @@ struct kp_fusion_ends kp_fusion_ends(const struct kp_fusion_link *links, uint32_
 	return ends;
 }
 
+uint64_t kp_fusion_shortest_step(const uint64_t *steps_ns, uint32_t count, uint64_t longest_ns)
+{
+	uint64_t shortest_ns = longest_ns;
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (steps_ns[i] * KP_FUSION_WHOLE_STEP >= longest_ns && steps_ns[i] < shortest_ns)
+			shortest_ns = steps_ns[i];
+	}
+	return shortest_ns;
+}
+
 double kp_fusion_part(unsigned inputs, uint32_t i, uint32_t count, struct kp_fusion_ends ends)
 {
 	double tensors = (inputs ? inputs : 1) + 1.0;

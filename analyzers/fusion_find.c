@@ -256,19 +256,6 @@ static void vote(struct kp_fusion_link *link, const struct kp_launch_config *con
 		link->votes--;
 }
 
-/* The shortest step that handles whole tensors, as one kernel must; shorter ones, as a root for
- * each row, do not. */
-static uint64_t shortest_whole_step(const uint64_t *steps_ns, uint32_t count, uint64_t longest_ns)
-{
-	uint64_t shortest_ns = longest_ns;
-
-	for (uint32_t i = 0; i < count; i++) {
-		if (steps_ns[i] * KP_FUSION_WHOLE_STEP >= longest_ns && steps_ns[i] < shortest_ns)
-			shortest_ns = steps_ns[i];
-	}
-	return shortest_ns;
-}
-
 /* Counts the kernels of one run. The same kernel several times over is one step, see
  * kp_fusion_ends. */
 static void add_kernels(const struct kp_fusion_finder *finder, struct kp_fusion_chain *chain,
@@ -294,7 +281,8 @@ static void add_kernels(const struct kp_fusion_finder *finder, struct kp_fusion_
 		parts_ns += (double)ns *
 			    kp_fusion_part(finder->words[link->word].inputs, i, chain->count, ends);
 	}
-	chain->least_ns += absorbed ? 0 : (double)shortest_whole_step(steps_ns, steps, longest_ns);
+	chain->least_ns +=
+		absorbed ? 0 : (double)kp_fusion_shortest_step(steps_ns, steps, longest_ns);
 	chain->most_ns += parts_ns > (double)longest_ns ? parts_ns : (double)longest_ns;
 }
 
@@ -316,8 +304,8 @@ static void add_gaps(struct kp_fusion_chain *chain, const struct window *window,
 	}
 }
 
-static void tell_run(const struct kp_fusion_finder *finder, const struct window *window,
-		     const struct found *found)
+static enum kp_status tell_run(const struct kp_fusion_finder *finder, const struct window *window,
+			       const struct found *found)
 {
 	const struct kp_fusion_rule *rule = &finder->operators->fusions[found->rule];
 	size_t place = 0;
@@ -325,15 +313,14 @@ static void tell_run(const struct kp_fusion_finder *finder, const struct window 
 	for (uint64_t left = found->members; left; left &= left - 1)
 		finder->written_out(finder->context, rule,
 				    &window->entries[__builtin_ctzll(left)].launch, place++);
+	return KP_OK;
 }
 
 static enum kp_status count_run(struct kp_fusion_finder *finder, const struct window *window,
 				const struct found *found)
 {
-	if (finder->written_out) {
-		tell_run(finder, window, found);
-		return KP_OK;
-	}
+	if (finder->written_out)
+		return tell_run(finder, window, found);
 	struct kp_fusion_chain *chain;
 	enum kp_status status = find_chain(finder, window, found, &chain);
 	bool absorbed = found->rule != KP_FUSION_NO_RULE &&
@@ -369,6 +356,21 @@ static bool is_even(const struct window *window, uint64_t members)
 	return true;
 }
 
+/* Whether a rule of the user's own says of a launch that it is another operator than the chain. */
+static bool is_denied(const struct kp_fusion_finder *finder, const struct kp_fusion_rule *rule,
+		      const struct window *window, uint64_t members)
+{
+	for (size_t place = 0; members; place++, members &= members - 1) {
+		uint32_t own = window->entries[__builtin_ctzll(members)].launch.own_operator;
+		size_t variant = kp_fusion_rule_variant(rule, place);
+
+		if (own &&
+		    own - 1 != kp_operators_variant(finder->operators, variant).operator_index)
+			return true;
+	}
+	return false;
+}
+
 /* What is made of a window. */
 struct findings {
 	struct found found[WINDOW]; /* each takes a launch that no other has */
@@ -400,7 +402,8 @@ static void apply_rule(const struct kp_fusion_finder *finder, const struct windo
 		out->open = open && at < out->open ? at : out->open;
 		members <<= at;
 		if (!length || (!rule->absorbed && !(members & (members - 1))) ||
-		    (rule->same_grid && !is_even(window, members)))
+		    (rule->same_grid && !is_even(window, members)) ||
+		    (finder->written_out && is_denied(finder, rule, window, members)))
 			continue;
 		out->found[out->count++] =
 			(struct found){number, (size_t)__builtin_ctzll(members), members};
@@ -558,6 +561,7 @@ enum kp_status kp_fusion_finder_launch(struct kp_fusion_finder *finder, uint32_t
 	entry->launch.correlation = launch->correlation;
 	entry->launch.word = launch->word;
 	entry->launch.graph = launch->graph;
+	entry->launch.own_operator = launch->own_operator;
 	return KP_OK;
 }
 

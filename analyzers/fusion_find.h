@@ -24,6 +24,9 @@ struct kp_fusion_launch {
 	uint32_t correlation;
 	uint16_t word; /* kp_fusion_finder_word */
 	bool graph;
+	/* Plus one: the operator that a rule of the user's own says; 0: none does. It is no part of
+	 * another one that is written out. */
+	uint32_t own_operator;
 };
 
 /* One kernel of a chain, over all of its runs. */
@@ -102,5 +105,8 @@ struct kp_fusion_ends kp_fusion_ends(const struct kp_fusion_link *links, uint32_
  * if each step reads one tensor that the one before it writes.
  */
 double kp_fusion_part(unsigned inputs, uint32_t i, uint32_t count, struct kp_fusion_ends ends);
+/* The shortest step that handles whole tensors, as one kernel must; shorter ones, as a root for
+ * each row, do not. */
+uint64_t kp_fusion_shortest_step(const uint64_t *steps_ns, uint32_t count, uint64_t longest_ns);
 
 #endif

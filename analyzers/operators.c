@@ -42,16 +42,26 @@ static const char *text_of(const struct kp_operator_rule *rule)
 	return rule ? rule->text : NULL;
 }
 
+/* The variant that a rule says, for a kernel of this number type. */
+static size_t variant_of(const struct kp_operators *operators, const struct kp_operator_rule *rule,
+			 const char *dtype)
+{
+	if (!rule || rule->operator_index == KP_OPERATOR_UNKNOWN)
+		return KP_OPERATOR_UNKNOWN;
+	return kp_variant_find(operators, rule->operator_index, rule->text ? rule->text : dtype);
+}
+
 enum kp_status kp_operators_match(const struct kp_operators *operators, const char *full,
 				  struct kp_label *out)
 {
-	const struct kp_operator_rule *found[KP_RULE_KIND_COUNT], *rule;
+	const struct kp_operator_rule *found[KP_RULE_KIND_COUNT], *rule, *builtin;
 	enum kp_status status;
 
-	*out = (struct kp_label){.variant = KP_OPERATOR_UNKNOWN};
+	*out = (struct kp_label){.variant = KP_OPERATOR_UNKNOWN,
+				 .named_variant = KP_OPERATOR_UNKNOWN};
 	if (strncmp(full, "_Z", 2) == 0) /* could not be demangled: nobody knows the function */
 		return KP_OK;
-	status = kp_rules_match(operators, full, found);
+	status = kp_rules_match(operators, full, found, &builtin);
 	if (status != KP_OK)
 		return status;
 	rule = found[KP_RULE_OPERATOR];
@@ -59,12 +69,14 @@ enum kp_status kp_operators_match(const struct kp_operators *operators, const ch
 	out->dtype = text_of(found[KP_RULE_TYPE]);
 	out->step = text_of(found[KP_RULE_STEP]);
 	out->inputs = found[KP_RULE_STEP] ? found[KP_RULE_STEP]->inputs : 0;
-	if (!rule || rule->operator_index == KP_OPERATOR_UNKNOWN)
-		return KP_OK;
-	out->variant = kp_variant_find(operators, rule->operator_index,
-				       rule->text ? rule->text : out->dtype);
-	out->source = rule->user ? KP_LABEL_USER : KP_LABEL_NAME;
-	out->helper = rule->helper;
+	out->named_variant = variant_of(operators, builtin, out->dtype);
+	out->named_helper = builtin && builtin->helper;
+	out->variant = variant_of(operators, rule, out->dtype);
+	out->helper = rule && rule->helper;
+	if (rule && rule->user) /* also where it takes a label away */
+		out->source = KP_LABEL_USER;
+	else if (out->variant != KP_OPERATOR_UNKNOWN)
+		out->source = KP_LABEL_NAME;
 	return KP_OK;
 }
 

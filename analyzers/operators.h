@@ -44,6 +44,9 @@ struct kp_label {
 	unsigned inputs; /* tensors that the step reads element by element; 0: it works otherwise */
 	enum kp_label_source source;
 	bool helper; /* does a part of the work of the kernel before it */
+	/* Both as built-in rules have them, whatever a rule that was put on top says. */
+	size_t named_variant;
+	bool named_helper;
 };
 
 /* What is wrong with rules, for people. */

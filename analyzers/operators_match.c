@@ -227,20 +227,31 @@ static bool rule_matches(const struct subject *subject, const struct kp_operator
 	return true;
 }
 
+static const struct kp_operator_rule *first_match(const struct subject *subject,
+						  const struct kp_rule_list *list, bool builtin)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		const struct kp_operator_rule *rule = &list->rules[i];
+
+		if (!(builtin && rule->user) && rule_matches(subject, rule))
+			return rule;
+	}
+	return NULL;
+}
+
 enum kp_status kp_rules_match(const struct kp_operators *operators, const char *full,
-			      const struct kp_operator_rule *out[KP_RULE_KIND_COUNT])
+			      const struct kp_operator_rule *out[KP_RULE_KIND_COUNT],
+			      const struct kp_operator_rule **builtin)
 {
 	struct subject subject = {0};
 	enum kp_status status = describe(&subject, full);
 
-	for (unsigned kind = 0; kind < KP_RULE_KIND_COUNT; kind++) {
-		const struct kp_rule_list *list = &operators->lists[kind];
-
-		out[kind] = NULL;
-		for (size_t i = 0; status == KP_OK && !out[kind] && i < list->count; i++)
-			out[kind] =
-				rule_matches(&subject, &list->rules[i]) ? &list->rules[i] : NULL;
-	}
+	for (unsigned kind = 0; kind < KP_RULE_KIND_COUNT; kind++)
+		out[kind] = status == KP_OK ? first_match(&subject, &operators->lists[kind], false)
+					    : NULL;
+	*builtin = out[KP_RULE_OPERATOR];
+	if (*builtin && (*builtin)->user)
+		*builtin = first_match(&subject, &operators->lists[KP_RULE_OPERATOR], true);
 	free(subject.identifiers);
 	return status;
 }

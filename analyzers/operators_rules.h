@@ -94,8 +94,10 @@ size_t kp_variant_find(const struct kp_operators *operators, size_t operator_ind
 enum kp_status kp_variant_need(struct kp_operators *operators, const char *operator_name,
 			       const char *name, size_t *out);
 
-/* operators_match.c: the first rule of each list that fits; NULL: none. Errors: KP_NO_MEMORY. */
+/* operators_match.c: the first rule of each list that fits, and the first built-in one about
+ * operators; NULL: none. Errors: KP_NO_MEMORY. */
 enum kp_status kp_rules_match(const struct kp_operators *operators, const char *full,
-			      const struct kp_operator_rule *out[KP_RULE_KIND_COUNT]);
+			      const struct kp_operator_rule *out[KP_RULE_KIND_COUNT],
+			      const struct kp_operator_rule **builtin);
 
 #endif

@@ -71,10 +71,26 @@ struct kp_build_finder {
 	struct place **places;  /* [process]: [configuration]; the same */
 };
 
+/* What a kernel is within a sequence. Where a rule of the user's own says of it what the sequence
+ * would, its name says what it does there. */
+static struct kp_label label_within(const struct kp_operators *operators,
+				    const struct kp_sequence *sequence, struct kp_label label)
+{
+	size_t own = kp_operators_variant(operators, label.variant).operator_index;
+
+	if (label.source == KP_LABEL_USER &&
+	    own == kp_operators_variant(operators, sequence->variant).operator_index) {
+		label.variant = label.named_variant;
+		label.helper = label.named_helper;
+	}
+	return label;
+}
+
 static unsigned mask_of(const struct kp_build_finder *finder, const struct kp_sequence *sequence,
-			const struct kp_label *label)
+			const struct kp_label *of)
 {
 	const struct kp_operators *operators = finder->builder->operators;
+	const struct kp_label within = label_within(operators, sequence, *of), *label = &within;
 	unsigned mask = label->helper ? HELPER : 0;
 
 	for (size_t i = 0; i < sequence->step_count && !label->helper; i++)
@@ -256,11 +272,13 @@ static enum kp_status fill_place(struct kp_build_finder *finder, const struct kp
 {
 	const struct kp_builder *builder = finder->builder;
 	uint32_t name = builder->processes[process->index].names[config], number = 0;
-	size_t variant = builder->names[name].label.variant;
+	struct kp_label label = builder->names[name].label;
 	enum kp_status status = find_stream(finder, process, &process->configs[config], &number);
 
+	for (size_t k = 0; k < finder->sequence_count; k++)
+		label = label_within(builder->operators, &finder->sequences[k], label);
 	place->operator_index =
-		(uint32_t)kp_operators_variant(builder->operators, variant).operator_index;
+		(uint32_t)kp_operators_variant(builder->operators, label.variant).operator_index;
 	if (status == KP_OK)
 		place->stream_plus_one = number + 1;
 	return status;

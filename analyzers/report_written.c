@@ -14,8 +14,9 @@
  * rule finds KP_FUSION_RUNS_LEAST of them. Where WHOLE_PCT of a configuration's launches are part
  * of such chains, the others are taken for that, too: they stand where the recording begins or
  * ends, or where it lost something. Kernels that a rule of the user's own names keep what that
- * says. Nothing is looked for in processes that have no kernels for any rule, nor in traces with
- * more launches than LAUNCHES_MOST or processes with more configurations than CONFIGS_MOST.
+ * says, and are part of no chain that is another operator. Nothing is looked for in processes that
+ * have no kernels for any rule, nor in traces with more launches than LAUNCHES_MOST or processes
+ * with more configurations than CONFIGS_MOST.
  */
 #include "analyzers/report_written.h"
 
@@ -125,6 +126,15 @@ static enum kp_status make_room(struct kp_build_written *written, size_t more)
 	return KP_OK;
 }
 
+/* The operator that a rule of the user's own says, plus one. */
+static uint32_t own_operator(const struct kp_builder *builder, const struct kp_label *label)
+{
+	if (label->source != KP_LABEL_USER)
+		return 0;
+	return (uint32_t)kp_operators_variant(builder->operators, label->variant).operator_index +
+	       1;
+}
+
 static enum kp_status look(void *context, const struct kp_event *event)
 {
 	struct kp_builder *builder = context;
@@ -159,6 +169,8 @@ static enum kp_status look(void *context, const struct kp_event *event)
 					.correlation = launch->correlation,
 					.word = written->words[name],
 					.graph = launch->graph || launch->graph_node,
+					.own_operator =
+						own_operator(builder, &builder->names[name].label),
 				});
 	}
 	return status;

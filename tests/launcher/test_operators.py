@@ -34,6 +34,7 @@ class Rules(Case):
         self.assertEqual(ours["my_secret"]["operator"], "gemm")
         self.assertEqual((plain["copy_it"]["operator"], ours["copy_it"]["operator"]),
                          ("copy", "unknown"))
+        self.assertEqual(ours["copy_it"]["label_source"], "user rule")
         self.assertEqual(ours["softmax_kernel"], plain["softmax_kernel"])
         beam = next(row for row in document["operators"] if row["name"] == "beam search")
         self.assertEqual([(row["name"], row["calls"]) for row in beam["variants"]], [("step", 5)])

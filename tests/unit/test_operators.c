@@ -503,6 +503,12 @@ static void test_operators_user_rules_come_first(void **state)
 	assert_int_equal(kp_operators_match(operators, "nvjet_hsh_96x128", &label), KP_OK);
 	assert_int_equal(label.source, KP_LABEL_NAME);
 	assert_string_equal(label.library, "ours");
+	/* What was taken away was taken away by somebody, and had a label by its name. */
+	assert_int_equal(kp_operators_match(operators, "copy_thing", &label), KP_OK);
+	assert_int_equal(label.source, KP_LABEL_USER);
+	assert_int_equal(label.variant, KP_OPERATOR_UNKNOWN);
+	label.variant = kp_operators_variant(operators, label.named_variant).operator_index;
+	assert_string_equal(kp_operators_name(operators, label.variant), "copy");
 	kp_operators_destroy(operators);
 }
 

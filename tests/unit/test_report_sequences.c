@@ -250,25 +250,50 @@ static void test_sequences_need_nearly_all_launches(void **state)
 	(void)state;
 }
 
-/* What the user says of a kernel stays. */
-static void test_sequences_leave_user_rules_alone(void **state)
+/* What a trace of attention is with a rule on top. */
+static struct kp_report *rank_with(const struct ranked *ranked, const char *yaml)
 {
-	static const char yaml[] = "rules:\n- {operator: reduction, function: softmax_kernel}\n";
 	struct kp_report_options options = {.threshold_pct = 30};
 	struct kp_operators *operators;
 	struct kp_rules_error error;
 	struct kp_report *report;
-	struct ranked ranked = rank_letters("NQSPL", 20, 0, 0);
 
-	(void)state;
 	assert_int_equal(kp_operators_builtin(&operators), KP_OK);
 	assert_int_equal(kp_operators_add(operators, yaml, strlen(yaml), &error), KP_OK);
 	options.operators = operators;
-	assert_int_equal(kp_report_build(ranked.reader, &options, &report), KP_OK);
+	assert_int_equal(kp_report_build(ranked->reader, &options, &report), KP_OK);
 	kp_operators_destroy(operators); /* the report does not need them any more */
+	return report;
+}
+
+/* What the user says of a kernel stays. */
+static void test_sequences_leave_user_rules_alone(void **state)
+{
+	struct ranked ranked = rank_letters("NQSPL", 20, 0, 0);
+	struct kp_report *report =
+		rank_with(&ranked, "rules:\n- {operator: reduction, function: softmax_kernel}\n");
+
+	(void)state;
 	assert_int_equal(calls_of(report, 'S', "reduction"), 20);
 	assert_int_equal(find_kernel(report, "softmax_kernel")->label_source, KP_LABEL_USER);
 	assert_int_equal(attention_calls(report), 0);
+	kp_report_destroy(report);
+	ranked_end(&ranked);
+}
+
+/* A rule that agrees takes nothing from the kernels around; its own variant stays. */
+static void test_sequences_go_on_through_rules_that_agree(void **state)
+{
+	struct ranked ranked = rank_letters("NQSPL", 20, 0, 0);
+	struct kp_report *report = rank_with(
+		&ranked,
+		"rules:\n- {operator: attention, variant: mine, function: softmax_kernel}\n");
+	const struct kp_kernel_row *softmax = find_kernel(report, "softmax_kernel");
+
+	(void)state;
+	assert_int_equal(attention_calls(report), 60);
+	assert_int_equal(softmax->label_source, KP_LABEL_USER);
+	assert_string_equal(softmax->variant, "mine");
 	kp_report_destroy(report);
 	ranked_end(&ranked);
 }
@@ -284,6 +309,7 @@ int main(void)
 		cmocka_unit_test(test_sequences_trust_no_order_of_branches),
 		cmocka_unit_test(test_sequences_need_nearly_all_launches),
 		cmocka_unit_test(test_sequences_leave_user_rules_alone),
+		cmocka_unit_test(test_sequences_go_on_through_rules_that_agree),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

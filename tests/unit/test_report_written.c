@@ -217,11 +217,9 @@ static void test_written_of_processes(void **state)
 	ranked_end(&ranked);
 }
 
-/* The user's own rule for a kernel stands. */
-static void test_written_leaves_rules_of_ones_own(void **state)
+/* Norms and gates, with rules on top. */
+static struct ranked rank_with(const char *rules)
 {
-	static const char rules[] = "rules:\n  - {operator: copy, function: mul_kernel}\n"
-				    "  - {operator: norm, function: add_kernel, variant: ours}\n";
 	struct kp_report_options options = {.threshold_pct = 30, .busy_shares = true};
 	struct kp_operators *operators = NULL;
 	struct ranked ranked;
@@ -229,10 +227,9 @@ static void test_written_leaves_rules_of_ones_own(void **state)
 	struct kp_rules_error error;
 	size_t bad;
 
-	(void)state;
 	begin();
 	paths[0] = file.path;
-	play("armL", 20, 1, 0);
+	play("armLsmL", 20, 1, 0);
 	assert_int_equal(kp_operators_builtin(&operators), KP_OK);
 	assert_int_equal(kp_operators_add(operators, rules, strlen(rules), &error), KP_OK);
 	options.operators = operators;
@@ -240,11 +237,57 @@ static void test_written_leaves_rules_of_ones_own(void **state)
 	assert_int_equal(kp_reader_open(paths, 1, &ranked.reader, &bad), KP_OK);
 	assert_int_equal(kp_report_build(ranked.reader, &options, &ranked.report), KP_OK);
 	trace_file_end(&file);
-	assert_int_equal(calls_of(ranked.report, 'm', "copy"), 20);
-	assert_int_equal(calls_of(ranked.report, 'r', "norm"), 20);
-	check_sums(ranked.report);
-	ranked_end(&ranked);
 	kp_operators_destroy(operators);
+	check_sums(ranked.report);
+	return ranked;
+}
+
+/* The user's own rule for a kernel stands, and where it says what the chain is, so does that. */
+static void test_written_leaves_rules_of_ones_own(void **state)
+{
+	struct ranked ranked =
+		rank_with("rules:\n  - {operator: norm, function: add_kernel, variant: ours}\n");
+
+	(void)state;
+	assert_int_equal(calls_of(ranked.report, 'a', "norm"), 20);
+	assert_int_equal(calls_of(ranked.report, 'r', "norm"), 20);
+	assert_int_equal(calls_of(ranked.report, 'm', "norm"), 20);
+	for (size_t i = 0; i < ranked.report->kernel_count; i++) {
+		const struct kp_kernel_row *row = &ranked.report->kernels[i];
+		bool own = strcmp(row->mangled, "add_kernel") == 0;
+
+		assert_int_equal(row->label_source == KP_LABEL_USER, own);
+	}
+	ranked_end(&ranked);
+}
+
+/* A rule that says another operator, or none, ends the chain: nothing is left of it. */
+static void test_written_ends_at_other_rules(void **state)
+{
+	static const char *const rules[] = {
+		"rules:\n  - {operator: copy, function: mul_kernel}\n",
+		"rules:\n  - {operator: unknown, function: mul_kernel}\n",
+		"operators:\n  - {name: mine, about: ours}\n"
+		"rules:\n  - {operator: mine, function: [mul_kernel, inverse_rms_kernel]}\n"};
+	static const char *const says[] = {"copy", "unknown", "mine"};
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		struct ranked ranked = rank_with(rules[i]);
+
+		assert_int_equal(calls_of(ranked.report, 'm', says[i]), 40);
+		assert_int_equal(calls_of(ranked.report, 'a', "elementwise"), 20);
+		for (size_t k = 0; k < ranked.report->kernel_count; k++)
+			assert_int_not_equal(ranked.report->kernels[k].label_source,
+					     KP_LABEL_SEQUENCE);
+		ranked_end(&ranked);
+	}
+	/* A shorter chain that does without it is one all the same. */
+	struct ranked ranked = rank_with("rules:\n  - {operator: copy, function: add_kernel}\n");
+	assert_int_equal(calls_of(ranked.report, 'a', "copy"), 20);
+	assert_int_equal(calls_of(ranked.report, 'm', "norm"), 20);
+	assert_int_equal(calls_of(ranked.report, 'm', "activation"), 20);
+	ranked_end(&ranked);
 }
 
 int main(void)
@@ -257,6 +300,7 @@ int main(void)
 		cmocka_unit_test(test_written_recurs),
 		cmocka_unit_test(test_written_of_processes),
 		cmocka_unit_test(test_written_leaves_rules_of_ones_own),
+		cmocka_unit_test(test_written_ends_at_other_rules),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
