@@ -126,6 +126,12 @@ static enum kp_status read_operator(struct loader *loader, int number)
 		return kp_rules_yaml_fail(&loader->yaml,
 					  yaml_document_get_node(&loader->yaml.document, values[0]),
 					  "«%s» stands for the whole of a plan", texts[0]);
+	if (strpbrk(texts[0], ",="))
+		return kp_rules_yaml_fail(&loader->yaml,
+					  yaml_document_get_node(&loader->yaml.document, values[0]),
+					  "«%s»: neither , nor = can be in an operator's name, "
+					  "which a plan has in lists",
+					  texts[0]);
 	if (find_operator(loader->out, texts[0], strlen(texts[0])) < loader->out->operator_count)
 		return kp_rules_yaml_fail(&loader->yaml,
 					  yaml_document_get_node(&loader->yaml.document, values[0]),

@@ -152,6 +152,10 @@ static enum kp_status check_wish(struct kp_plan_build *build, const struct kp_pl
 	if (whole && (wish->share_pct != 0 || wish->fewer_bytes != 0))
 		return kp_plan_refuse(build, "all is the whole wall time: its share is 100 %%, and "
 					     "its bytes say nothing");
+	if (whole && wish->fewer_launches != 0 && !(wish->target > 0 || wish->whole_target > 0))
+		return kp_plan_refuse(build,
+				      "all: fewer launches move only how far a target of the "
+				      "whole may go, and there is none (--target all=2x)");
 	if (!fits(wish->target, 1, HUGE_VAL) || isinf(wish->target))
 		return kp_plan_refuse(build,
 				      "%.100s: a target is a speed-up of 1 or more, not %g: "

@@ -194,6 +194,7 @@ static const struct kp_option diff_options[] = {
 		 "another GPU, other clocks, another command, records missing. What speaks against "
 		 "it is still said."},
 	{.name = "operators", .type = KP_OPTION_FILE, .offset = AT(operators), .argument = "FILE",
+	 .once = true,
 	 .help = "Label kernels by the rules in FILE first, as in kprof report."},
 	{0},
 };

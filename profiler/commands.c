@@ -145,8 +145,8 @@ static const struct kp_option view_options[] = {
 		 "NVTX ranges and what was launched in them. CSV then holds the processes or the "
 		 "ranges."},
 	{.name = "operators", .type = KP_OPTION_FILE, .offset = AT(operators), .argument = "FILE",
-	 .help = "Label kernels by the rules in FILE first, and by the built-in ones where none of "
-		 "these fits. The format is described in docs/operators.md."},
+	 .once = true, .help = "Label kernels by the rules in FILE first, and by the built-in ones "
+		 "where none of these fits. The format is described in docs/operators.md."},
 	{.name = "names", .type = KP_OPTION_CHOICE, .offset = AT(names), .choices = name_names,
 	 .help = "Kernel names: short (function and the template arguments that tell variants "
 		 "apart; the default), full (demangled) or mangled (as the driver has them)."},

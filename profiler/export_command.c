@@ -26,6 +26,7 @@ static const struct kp_option export_options[] = {
 		 "many are left out; 0 draws all. speedscope draws 500000 by default, the others "
 		 "all. Sums always cover everything."},
 	{.name = "operators", .type = KP_OPTION_FILE, .offset = AT(operators), .argument = "FILE",
+	 .once = true,
 	 .help = "Label kernels by the rules in FILE first; see docs/operators.md."},
 	{.name = "help", .letter = 'h', .type = KP_OPTION_FLAG, .offset = AT(help),
 	 .help = "Print this help and exit."},

@@ -200,6 +200,9 @@ static enum kp_status store(struct parse *parse, const struct kp_option *option,
 	case KP_OPTION_FILE:
 		if (!*value && !option->empty)
 			return complain(parse, "--%s: its value is empty", option->name);
+		if (option->once && *(const char **)member)
+			return complain(parse, "--%s %s: it is there already, with %s",
+					option->name, value, *(const char **)member);
 		*(const char **)member = value;
 		return KP_OK;
 	case KP_OPTION_CHOICE:

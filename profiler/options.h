@@ -32,6 +32,7 @@ struct kp_option {
 	double minimum, maximum;
 	char suffix;      /* 0: none */
 	bool empty;       /* of texts: the value may be */
+	bool once;        /* of files: a second one is refused; else the last counts */
 	const char *help; /* one or more sentences */
 };
 

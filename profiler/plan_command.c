@@ -45,6 +45,7 @@ static const struct kp_option plan_options[] = {
 	 .help = "Cards for operators with more than PCT percent of kernel time, and for those "
 		 "that another option names; 30 by default."},
 	{.name = "operators", .type = KP_OPTION_FILE, .offset = AT(operators), .argument = "FILE",
+	 .once = true,
 	 .help = "Label kernels by the rules in FILE first; see docs/operators.md."},
 	{0},
 };

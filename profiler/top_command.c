@@ -55,6 +55,7 @@ static const struct kp_option unit_options[] = {
 	 .help = "How many units each range or iteration makes, such as tokens of a batch; 1 by "
 		 "default."},
 	{.name = "operators", .type = KP_OPTION_FILE, .offset = AT(operators), .argument = "FILE",
+	 .once = true,
 	 .help = "Label kernels by the rules in FILE first; see docs/operators.md."},
 	{0},
 };

@@ -32,6 +32,7 @@ static const struct kp_option analysis_options[] = {
 	 .argument = "PCT", .minimum = 0, .maximum = 100, .suffix = '%',
 	 .help = "Mark what takes more than PCT percent of kernel time; 30 by default."},
 	{.name = "operators", .type = KP_OPTION_FILE, .offset = AT(operators), .argument = "FILE",
+	 .once = true,
 	 .help = "Label kernels by the rules in FILE first; see docs/operators.md."},
 	{.name = "help", .letter = 'h', .type = KP_OPTION_FLAG, .offset = AT(help),
 	 .help = "Print this help and exit."},

@@ -410,6 +410,8 @@ static void test_operators_bad_rules_name_their_line(void **state)
 		{A "rules: {operator: a}\n", 3, "«rules» is a list"},
 		{A "- {name: a, about: c}\n", 3, "an operator «a» already"},
 		{A "- {name: all, about: c}\n", 3, "«all» stands for the whole of a plan"},
+		{A "- {name: 'b,c', about: c}\n", 3, "«b,c»: neither , nor ="},
+		{A "- {name: 'b=2', about: c}\n", 3, "«b=2»: neither , nor ="},
 		{"operators:\n- {name: a}\n", 2, "needs the key «about»"},
 		{"operators: [\n", 2, "not YAML"},
 		{A "sequences:\n- {operator: a, variant: v, steps: [[a]]}\n", 4, "2 to 8 steps"},
