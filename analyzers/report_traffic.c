@@ -177,6 +177,26 @@ static void check_one(struct kp_row_traffic *out, enum kp_metric metric,
 	traffic->source = KP_TRAFFIC_UNKNOWN;
 }
 
+/* What memory can do for a row's mix. Nothing at all has no mix: as it may be of either kind, the
+ * lower ceiling counts, and only if all of its interval is far from that. */
+static bool find_peak(const struct kp_row_traffic *row, const struct kp_build_gpu *gpu,
+		      struct kp_ceiling *out)
+{
+	const struct kp_ceilings *ceilings = &gpu->counters->traffic.ceilings;
+	double read = row->metrics[KP_METRIC_DRAM_READ].mean;
+	double write = row->metrics[KP_METRIC_DRAM_WRITE].mean;
+	struct kp_ceiling writes;
+
+	if (read != 0 || write != 0)
+		return kp_ceilings_memory(ceilings, read, write, out) && out->value > 0;
+	if (!kp_ceilings_memory(ceilings, 1, 0, out) ||
+	    !kp_ceilings_memory(ceilings, 0, 1, &writes))
+		return false;
+	if (writes.value < out->value)
+		*out = writes;
+	return out->value > 0 && 100 * row->gbps_ci95 < NEAR_PCT * out->value;
+}
+
 /* What lies above the ceiling by more than its error is no result. */
 static void set_peak(struct kp_row_traffic *out, const struct kp_build_gpu *gpu, double mean_ns)
 {
@@ -188,10 +208,7 @@ static void set_peak(struct kp_row_traffic *out, const struct kp_build_gpu *gpu,
 		check_one(out, KP_METRIC_DRAM_WRITE, &of[KP_CEILING_WRITE], mean_ns);
 		return;
 	}
-	if (!kp_ceilings_memory(&gpu->counters->traffic.ceilings,
-				out->metrics[KP_METRIC_DRAM_READ].mean,
-				out->metrics[KP_METRIC_DRAM_WRITE].mean, &peak) ||
-	    !(peak.value > 0))
+	if (!find_peak(out, gpu, &peak))
 		return;
 	out->peak_gbps = peak.value;
 	out->peak_source = peak.source;

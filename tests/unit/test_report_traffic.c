@@ -238,6 +238,22 @@ static void test_report_traffic_measures_bandwidth_and_intensity(void **state)
 	ranked_end(&ranked);
 }
 
+/* What moves nothing is as far from memory's limit as can be, not unknown. */
+static void test_report_traffic_takes_nothing_for_an_answer(void **state)
+{
+	struct ranked ranked = rank_steady(0, 50000);
+	const struct kp_row_traffic *traffic = &ranked.report->kernels[0].traffic;
+
+	(void)state;
+	assert_true(traffic->gbps == 0 && traffic->peak_pct == 0);
+	assert_int_equal(traffic->bound, KP_BOUND_LATENCY);
+	assert_true(fabs(traffic->headroom - 2) < 0.02);
+	ranked_end(&ranked);
+	ranked = rank_steady(0, 90000);
+	assert_int_equal(ranked.report->kernels[0].traffic.bound, KP_BOUND_COMPUTE);
+	ranked_end(&ranked);
+}
+
 /* What lies above the ceiling is a finding, and no number of it is told. */
 static void test_report_traffic_rejects_what_cannot_be(void **state)
 {
@@ -298,6 +314,7 @@ int main(void)
 		cmocka_unit_test(test_report_traffic_agrees_with_ncu_in_graphs),
 		cmocka_unit_test(test_report_traffic_names_what_limits),
 		cmocka_unit_test(test_report_traffic_measures_bandwidth_and_intensity),
+		cmocka_unit_test(test_report_traffic_takes_nothing_for_an_answer),
 		cmocka_unit_test(test_report_traffic_rejects_what_cannot_be),
 		cmocka_unit_test(test_report_traffic_rejects_reads_that_cannot_be),
 		cmocka_unit_test(test_report_traffic_is_absent_without_samples),
