@@ -162,8 +162,8 @@ static const struct kp_option view_options[] = {
 		 "position, and whether they are fixed enough to specialise. CSV then holds the "
 		 "shapes."},
 	{.name = "gaps", .type = KP_OPTION_FLAG, .offset = AT(gaps),
-	 .help = "Show what each GPU waited for: idle time by cause, gaps by length, and the "
-		 "longest. CSV then holds the causes."},
+	 .help = "Show what each GPU waited for: idle time by cause, the critical path, gaps by "
+		 "length, and the longest. CSV then holds the causes."},
 	{.name = "fusion", .type = KP_OPTION_FLAG, .offset = AT(fusion),
 	 .help = "List chains of kernels, one behind the other on a stream, that one kernel could "
 		 "do: which, how often, what that would win at least and at most, and what does "

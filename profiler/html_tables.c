@@ -115,6 +115,8 @@ void kp_html_operators(FILE *file, const struct kp_report *report)
 			"<tr><th scope=\"row\" class=\"name\"><span class=\"dot k%u\"></span>",
 			kp_html_color(i));
 		kp_html_text(file, row->name);
+		if (*kp_operator_mark(row))
+			fprintf(file, "<span>%s</span>", kp_operator_mark(row));
 		fputs("</th>", file);
 		kp_html_share(file, row->shares.kernel_pct, row->above_threshold);
 		figures(file, row->calls, &row->durations, &row->shares);

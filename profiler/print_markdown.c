@@ -127,7 +127,7 @@ static enum kp_status print_operators(FILE *file, const struct kp_report *report
 
 		fputs("| ", file);
 		status = kp_markdown_code(file, row->name, NAME_COLUMNS);
-		fputs(" |", file);
+		fprintf(file, "%s |", kp_operator_mark(row));
 		print_cells(file, report, row->above_threshold, &row->shares, row->calls,
 			    &row->durations, &row->traffic);
 	}

@@ -46,17 +46,17 @@ static const char *name_of(struct gathering *gathering, const struct kp_kernel_r
 static const char *operator_name_of(struct gathering *gathering,
 				    const struct kp_operator_row *operator)
 {
-	static const char mark[] = ", written out";
-	size_t length = strlen(operator->name);
+	const char *mark = kp_operator_mark(operator);
+	size_t length = strlen(operator->name), mark_bytes = strlen(mark) + 1;
 	char *name;
 
-	if (operator->written_out_ns * 2 <= operator->durations.total_ns)
+	if (!*mark)
 		return operator->name;
-	name = kp_arena_alloc(gathering->names, length + sizeof mark);
+	name = kp_arena_alloc(gathering->names, length + mark_bytes);
 	if (!name)
 		return NULL;
 	memcpy(name, operator->name, length);
-	memcpy(name + length, mark, sizeof mark);
+	memcpy(name + length, mark, mark_bytes);
 	return name;
 }
 

@@ -121,6 +121,10 @@ class Pages(HtmlCase):
         for finding in report["findings"]:
             self.assertIn(finding["sentence"] + ".", page.texts)
         self.assertEqual(page.ids().count("fusion"), 1)
+        marks = sum(1 for row in report["operators"]
+                    if 2 * row["written_out_ns"] > row["total_ns"])
+        self.assertGreater(marks, 0)
+        self.assertEqual(list(page.texts).count(", written out"), marks)
 
     def test_the_roofline_is_there_where_counters_are(self):
         self.assertIn("roofline", self.page(os.path.join(

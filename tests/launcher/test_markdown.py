@@ -78,6 +78,7 @@ class Markdown(Case):
         for line in text.splitlines()[:5]:
             self.assertIn(line, markdown)
         self.assertIn("| `gemm` | **59.5%** | 42.4% | 422ms | 66,177 | 6.37µs |", markdown)
+        self.assertIn("\n| `attention`, written out | 15.3% |", markdown)
         self.assertIn("14 more kernels are not shown.", markdown)
 
     def test_losses_are_not_silent(self):
