@@ -86,6 +86,8 @@ static void figures(FILE *file, uint64_t calls, const struct kp_durations *durat
 
 	snprintf(text, sizeof text, "%.1f%%", shares->alone_pct);
 	kp_html_cell(file, timed ? text : "-", timed ? shares->alone_pct : NAN, true);
+	snprintf(text, sizeof text, "%.1f%%", shares->path_pct);
+	kp_html_cell(file, timed ? text : "-", timed ? shares->path_pct : NAN, true);
 	duration_cell(file, timed ? (double)durations->total_ns : NAN, false);
 	kp_html_cell(file, kp_human_count(calls).text, (double)calls, false);
 	duration_cell(file, timed ? durations->mean_ns : NAN, true);
@@ -93,8 +95,8 @@ static void figures(FILE *file, uint64_t calls, const struct kp_durations *durat
 	duration_cell(file, timed ? (double)durations->max_ns : NAN, true);
 }
 
-static const char *const figure_heads[] = {"Share",    "~Alone",  "Total", "Calls",
-					   "~Average", "~Median", "~Max",  NULL};
+static const char *const figure_heads[] = {"Share",    "~Alone",  "~On path", "Total", "Calls",
+					   "~Average", "~Median", "~Max",     NULL};
 
 void kp_html_operators(FILE *file, const struct kp_report *report)
 {
@@ -105,7 +107,8 @@ void kp_html_operators(FILE *file, const struct kp_report *report)
 	kp_html_table(
 		file, "operators", "Operators",
 		"Share of kernel time, the sum of all kernels&#39; durations; alone: of the span, "
-		"in which nothing else ran");
+		"in which nothing else ran; on path: of the span, on the critical path, outside of "
+		"which a faster kernel wins nothing for certain");
 	heads(file, "Operator", figure_heads);
 	traffic_heads(file, report);
 	for (size_t i = 0; i < shown; i++) {

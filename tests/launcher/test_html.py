@@ -121,6 +121,8 @@ class Pages(HtmlCase):
         for finding in report["findings"]:
             self.assertIn(finding["sentence"] + ".", page.texts)
         self.assertEqual(page.ids().count("fusion"), 1)
+        for row in report["operators"]:
+            self.assertIn(f"{row['critical_path_share_of_span_pct']:.1f}%", page.texts)
         marks = sum(1 for row in report["operators"]
                     if 2 * row["written_out_ns"] > row["total_ns"])
         self.assertGreater(marks, 0)
