@@ -33,10 +33,17 @@ enum kp_status kp_line_path_end(struct kp_build_timeline *line)
 	return status;
 }
 
-void kp_line_path_put(const struct kp_line_gpu *gpu, struct kp_idle_row *row)
+/* Idle time by cause tells copies apart only in gaps that it looked at as a whole, not in those
+ * that a window cuts: what the path does not hold is the rest in these, too. */
+void kp_line_path_put(const struct kp_line_gpu *gpu, uint64_t span_ns, struct kp_idle_row *row)
 {
+	const struct kp_path_parts *path = &row->path;
+	uint64_t ran_ns;
+
 	if (gpu->path)
 		row->path = kp_path_result(gpu->path);
+	ran_ns = path->kernel_ns + path->memory_ns + path->others_ns + path->hidden_ns;
+	row->path_idle_ns = span_ns > ran_ns ? span_ns - ran_ns : 0;
 }
 
 uint64_t kp_build_path_row(const struct kp_builder *builder, uint32_t row)

@@ -47,7 +47,8 @@ struct kp_idle_row {
 	double node_gap_median_ns;
 	struct kp_gap_long longest[KP_GAP_LONGEST]; /* longest first */
 	size_t longest_count;
-	struct kp_path_parts path; /* of the rest of the span, path.h; all of idle_ns is on it */
+	struct kp_path_parts path; /* path.h */
+	uint64_t path_idle_ns; /* the rest of the span, in which nothing ran: it is on the path */
 	/* What cannot be; kernel time less faults.overlap_ns is the clipped one. */
 	struct kp_stream_faults faults;
 };

@@ -135,7 +135,7 @@ void kp_line_cross(struct kp_line_walk *walk);
 enum kp_status kp_line_path(const struct kp_builder *builder, struct kp_line_gpu *gpu,
 			    const struct kp_activity *item, const struct kp_gap *gap, bool again);
 enum kp_status kp_line_path_end(struct kp_build_timeline *line);
-void kp_line_path_put(const struct kp_line_gpu *gpu, struct kp_idle_row *row);
+void kp_line_path_put(const struct kp_line_gpu *gpu, uint64_t span_ns, struct kp_idle_row *row);
 
 /* report_steps.c: what iterations are made of, once these are in the timeline. */
 enum kp_status kp_line_put_steps(const struct kp_builder *builder, struct kp_timeline *out);

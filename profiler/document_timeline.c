@@ -59,7 +59,7 @@ static void emit_path(struct kp_emit *emit, const struct kp_idle_row *row)
 	kp_emit_map_begin(emit, "critical_path");
 	kp_emit_count(emit, "kernel_ns", path->kernel_ns);
 	kp_emit_count(emit, "memory_ns", path->memory_ns);
-	kp_emit_count(emit, "idle_ns", row->idle_ns - row->parts[KP_GAP_MEMORY].total_ns);
+	kp_emit_count(emit, "idle_ns", row->path_idle_ns);
 	kp_emit_count(emit, "others_ns", path->others_ns);
 	kp_emit_count(emit, "hidden_ns", path->hidden_ns);
 	kp_emit_count(emit, "pieces", path->cuts);
