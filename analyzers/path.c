@@ -40,6 +40,7 @@ struct kp_path {
 	uint32_t longest; /* of all the one that ends last */
 	uint64_t base_ns; /* what lies before is divided */
 	uint64_t now_ns;  /* when the newest began */
+	uint64_t kernel_start_ns, kernel_end_ns; /* of all kernels the one that ends last */
 	struct tally rows, operators;
 	struct kp_path_parts pending, parts;
 };
@@ -290,15 +291,26 @@ static uint32_t waited_for(const struct kp_path *path, const struct item *item, 
 	return found != NONE ? found : path->last;
 }
 
+/* Whether the kernel before a gap, which ends at an instant, ran so long that the host would hardly
+ * come just now, had it not waited for it. */
+static bool was_awaited(const struct kp_path *path, uint64_t end_ns)
+{
+	uint64_t gap_ns = since(path->kernel_end_ns, end_ns);
+
+	return gap_ns <= KP_PATH_SOON_NS &&
+	       path->kernel_end_ns - path->kernel_start_ns >= KP_PATH_LONG_TIMES * gap_ns;
+}
+
 enum kp_status kp_path_gap(struct kp_path *path, enum kp_gap_cause cause, uint64_t end_ns,
 			   struct kp_path_times *times)
 {
+	bool late = cause == KP_GAP_LAUNCH && !was_awaited(path, end_ns);
 	enum kp_status status = close_by(path, end_ns);
 
 	if (status != KP_OK || cause == KP_GAP_OWN || cause == KP_GAP_GRAPH ||
 	    cause == KP_GAP_DEVICE || cause == KP_GAP_MEMORY)
 		return status;
-	return settle(path, cause != KP_GAP_LAUNCH, times);
+	return settle(path, !late, times);
 }
 
 static enum kp_status remember(struct kp_path *path, uint32_t lane)
@@ -325,6 +337,10 @@ enum kp_status kp_path_add(struct kp_path *path, const struct kp_activity *from)
 
 	item.end_ns = from->end_ns > item.start_ns ? from->end_ns : item.start_ns;
 	path->now_ns = item.start_ns;
+	if (kernel && item.end_ns > path->kernel_end_ns) {
+		path->kernel_start_ns = item.start_ns;
+		path->kernel_end_ns = item.end_ns;
+	}
 	if (!path->count)
 		path->base_ns = item.start_ns;
 	retire(path, item.start_ns);

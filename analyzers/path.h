@@ -5,7 +5,8 @@
  * and streams) belongs to one of
  *   a kernel or memory operation on the path,
  *   others     something ran, but what the path waited for is not in the trace,
- *   hidden     what ran there is no part of the path: the host was, for it launched too late.
+ *   hidden     what ran there is no part of the path, unless the host waited for each launch: the
+ *              host was, for it launched too late.
  * The rest of the span is idle time, all of which is on the path; gap_causes.h says why.
  *
  * The path goes backwards from what ends last. What an activity waited for is, in this order:
@@ -20,8 +21,10 @@
  * Between gaps work is pending. A gap whose launch came too late says that the host was not waiting
  * for the GPU: had the kernels before been faster, the gap would be longer, so what is pending is
  * hidden. Gaps of the GPU's own, within graphs and for waits on it decide nothing. Any other gap
- * says, or may mean, that the host waited for what is pending: it is on the path. A program that
- * waits for the GPU after each launch without a copy looks as if it launched too late.
+ * says, or may mean, that the host waited for what is pending: it is on the path. So does a launch
+ * that came too late, but only just, behind a long kernel (KP_PATH_SOON_NS). A program that waits
+ * for the GPU after each launch, without a copy, otherwise looks as if it launched too late: what
+ * is hidden is so only if it does not, and on the path at most if it does.
  *
  * The times of a GPU add up to the time in which anything ran on it. Streaming: memory holds one
  * stretch without a pause, of KP_PATH_ITEMS activities at most; in longer ones the path is found
@@ -36,6 +39,12 @@
 #define KP_PATH_ITEMS 65536U
 /* That run at once; of more, those that end first count as ended. */
 #define KP_PATH_RUNNING 256U
+
+/* A launch that comes so soon behind a kernel that ran so many times as long as the gap was waiting
+ * for it, be it in the host or in a queue: a host with a pace of its own would hardly meet the end.
+ */
+#define KP_PATH_SOON_NS 5000U
+#define KP_PATH_LONG_TIMES 8U
 
 /* Nanoseconds on the path by row and by operator. Zeroed: none. Several GPUs may add to one. */
 struct kp_path_times {

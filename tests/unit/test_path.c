@@ -166,6 +166,28 @@ static void test_path_late_launches_hide(void **state)
 	forget();
 }
 
+/* A late launch that comes at once behind a long kernel waited for it; later, or behind a short
+ * one, it need not have. */
+static void test_path_soon_behind_a_long_kernel_waited(void **state)
+{
+	(void)state;
+	begin();
+	kernel(0, 0, 0, 24000, KP_GAP_OWN);
+	kernel(1, 0, 27000, 50999, KP_GAP_LAUNCH); /* just long enough before, and too short */
+	kernel(2, 0, 53999, 153999, KP_GAP_LAUNCH);
+	kernel(3, 0, 159000, 160000, KP_GAP_LAUNCH); /* too late */
+	check_parts(finish(), 24000 + 1000, 0, 0, 23999 + 100000);
+	assert_int_equal(on_path(0), 24000);
+	assert_int_equal(on_path(3), 1000);
+	forget();
+	begin();
+	kernel(0, 0, 0, 40000, KP_GAP_OWN);
+	copy(41000, 42000, 1); /* runs in the gap */
+	kernel(1, 0, 44000, 45000, KP_GAP_LAUNCH);
+	check_parts(finish(), 41000, 1000, 0, 0);
+	forget();
+}
+
 /* So long a stretch is cut; nothing of its time is lost. */
 static void test_path_long_stretch(void **state)
 {
@@ -352,6 +374,7 @@ int main(void)
 		cmocka_unit_test(test_path_crosses_streams),
 		cmocka_unit_test(test_path_dependent_launches),
 		cmocka_unit_test(test_path_late_launches_hide),
+		cmocka_unit_test(test_path_soon_behind_a_long_kernel_waited),
 		cmocka_unit_test(test_path_waits_for_room),
 		cmocka_unit_test(test_path_long_stretch),
 		cmocka_unit_test(test_path_crowd),
