@@ -1,5 +1,6 @@
 /* What each GPU waited for, in detail: as tables of the text report, and as CSV; see print.h. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "profiler/humanise.h"
@@ -10,6 +11,8 @@
 #define DIGITS 4
 #define MAX_GPUS 16
 #define PATH_OPERATORS 8
+#define PATH_WORTH_PCT 0.05 /* less is shown as nothing */
+#define MORE_BYTES 40       /* of how many more there are */
 
 static void print_title(FILE *file, const struct kp_view *view, const char *title)
 {
@@ -33,7 +36,7 @@ static double percent_of(uint64_t part, uint64_t whole)
 
 static void print_causes(FILE *file, const struct kp_idle_row *row, const struct kp_view *view)
 {
-	print_title(file, view, " Share    Total     Gaps Cause of idle time");
+	print_title(file, view, " Share    Total     Gaps Cause of idle time; shares of it");
 	for (unsigned i = 0; i < KP_GAP_CAUSE_COUNT; i++) {
 		const struct kp_gap_part *part = &row->parts[i];
 
@@ -48,6 +51,28 @@ static void print_causes(FILE *file, const struct kp_idle_row *row, const struct
 	}
 }
 
+/* What is hidden is so only if the host did not wait for it, which the trace does not say. */
+static void print_hidden(FILE *file, const struct kp_report *report, size_t gpu,
+			 const struct kp_view *view)
+{
+	const struct kp_path_parts *path = &report->timeline->idle[gpu].path;
+	double span_ns = (double)report->gpus[gpu].span_ns;
+	char text[400];
+
+	if (!path->hidden_ns)
+		return;
+	snprintf(text, sizeof text,
+		 "What is hidden is not on the path, unless the program waits for each launch, "
+		 "which a trace cannot tell: kernels, copies and sets are %s of the span if it "
+		 "does not, and at most %s if it does",
+		 kp_human_percent(100 * (double)(path->kernel_ns + path->memory_ns) / span_ns).text,
+		 kp_human_percent(100 *
+				  (double)(path->kernel_ns + path->memory_ns + path->hidden_ns) /
+				  span_ns)
+			 .text);
+	kp_text_wrap(file, text, 0, 2, view->width);
+}
+
 /* What a faster kernel could shorten, and what it could not; all of it is the span. */
 static void print_path(FILE *file, const struct kp_report *report, size_t gpu,
 		       const struct kp_view *view)
@@ -59,12 +84,12 @@ static void print_path(FILE *file, const struct kp_report *report, size_t gpu,
 	} rows[] = {
 		{row->path.kernel_ns, "kernels"},
 		{row->path.memory_ns, "memory copies and sets"},
-		{row->idle_ns - row->parts[KP_GAP_MEMORY].total_ns, "idle time, for its causes"},
+		{row->path_idle_ns, "idle time, for its causes"},
 		{row->path.others_ns, "something ran, but what the path waited for is not known"},
-		{row->path.hidden_ns, "not on it: what ran while launches came too late"},
+		{row->path.hidden_ns, "hidden: what ran while launches came too late"},
 	};
 
-	print_title(file, view, " Share    Total Critical path");
+	print_title(file, view, " Share    Total Critical path; shares of the span");
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		if (!rows[i].ns)
 			continue;
@@ -74,37 +99,120 @@ static void print_path(FILE *file, const struct kp_report *report, size_t gpu,
 		kp_print_cell(file, kp_human_duration((double)rows[i].ns, DIGITS), 8);
 		fprintf(file, "%s\n", rows[i].words);
 	}
+	print_hidden(file, report, gpu, view);
 	if (row->path.cuts > 0)
 		fprintf(file, "Found in %s pieces, for so much ran without a pause\n",
 			kp_human_count(row->path.cuts + 1).text);
+}
+
+/* An operator's share of the path: as it is found; and if the host waited for all that is hidden.
+ */
+struct path_share {
+	const char *name;
+	double least_pct, most_pct;
+};
+
+/* Largest first; of equal ones in the order of the report. */
+static int by_share(const void *left, const void *right)
+{
+	const struct path_share *a = left, *b = right;
+
+	if (a->most_pct != b->most_pct)
+		return a->most_pct < b->most_pct ? 1 : -1;
+	if (a->least_pct != b->least_pct)
+		return a->least_pct < b->least_pct ? 1 : -1;
+	return strcmp(a->name, b->name);
+}
+
+static bool any_hidden(const struct kp_report *report)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < report->gpu_count; i++)
+		any |= report->timeline->idle[i].path.hidden_ns > 0;
+	return any;
+}
+
+/* What of an operator is hidden ran alone or beside others: alone it is worth all of its time. */
+static size_t path_shares(const struct kp_report *report, struct path_share *shares)
+{
+	bool hidden = any_hidden(report);
+
+	for (size_t i = 0; i < report->operator_count; i++) {
+		const struct kp_operator_row *row = &report->operators[i];
+		double path_pct = row->shares.path_pct, alone_pct = row->shares.alone_pct;
+
+		shares[i] = (struct path_share){row->name, path_pct, path_pct};
+		if (hidden && alone_pct > path_pct)
+			shares[i].most_pct = alone_pct;
+	}
+	qsort(shares, report->operator_count, sizeof(*shares), by_share);
+	return report->operator_count;
+}
+
+/* "gemm 0.0% to 1.4%"; nothing where that is less than can be shown. */
+static size_t put_share(char *out, size_t size, const struct path_share *share, bool first)
+{
+	struct kp_human least = kp_human_percent(share->least_pct);
+	struct kp_human most = kp_human_percent(share->most_pct);
+	bool same = strcmp(least.text, most.text) == 0;
+	int length;
+
+	if (share->most_pct < PATH_WORTH_PCT)
+		return 0;
+	length = snprintf(out, size, "%s%s %s%s%s", first ? "" : ", ", share->name, least.text,
+			  same ? "" : " to ", same ? "" : most.text);
+	return length > 0 && (size_t)length < size ? (size_t)length : 0;
 }
 
 /* Operators by their time on it, over all GPUs. */
 static void print_path_operators(FILE *file, const struct kp_report *report,
 				 const struct kp_view *view)
 {
-	char line[512] = "";
-	size_t used = 0, shown = 0;
+	const char *title =
+		any_hidden(report) ? "On the critical path, of the span, and if what is hidden is: "
+				   : "On the critical path, of the span: ";
+	struct path_share *shares = calloc(report->operator_count + 1, sizeof(*shares));
+	size_t used = 0, shown = 0, worth = 0, count = shares ? path_shares(report, shares) : 0;
+	char line[1024] = "";
 
-	for (size_t i = 0; i < report->operator_count && shown < PATH_OPERATORS; i++) {
-		const struct kp_operator_row *row = &report->operators[i];
+	while (worth < count && shares[worth].most_pct >= PATH_WORTH_PCT)
+		worth++;
+	for (; shown < worth && shown < PATH_OPERATORS; shown++) {
+		size_t length = put_share(line + used, sizeof line - used - MORE_BYTES,
+					  &shares[shown], !shown);
 
-		if (!row->path_ns || used + strlen(row->name) + 16 > sizeof line)
-			continue;
-		used += (size_t)snprintf(line + used, sizeof line - used, "%s%s %s",
-					 shown ? ", " : "", row->name,
-					 kp_human_percent(row->shares.path_pct).text);
-		shown++;
+		if (!length)
+			break;
+		used += length;
 	}
+	line[used] = '\0';
+	free(shares);
 	if (!shown)
 		return;
-	fputs("\nOn the critical path, of the span: ", file);
-	kp_text_wrap(file, line, strlen("On the critical path, of the span: "), 2, view->width);
+	if (shown < worth)
+		snprintf(line + used, sizeof line - used, ", and %zu more", worth - shown);
+	fprintf(file, "\n%s", title);
+	kp_text_wrap(file, line, strlen(title), 2, view->width);
+}
+
+/* At the borders of a recording and of its windows gaps are cut: their length is not known. */
+static void print_cut(FILE *file, const struct kp_idle_row *row)
+{
+	uint64_t whole_ns = 0;
+
+	for (unsigned i = 0; i < KP_GAP_BIN_COUNT; i++)
+		whole_ns += row->bins[i].total_ns;
+	if (whole_ns >= row->idle_ns)
+		return;
+	kp_print_cell(file, kp_human_percent(percent_of(row->idle_ns - whole_ns, row->idle_ns)), 6);
+	kp_print_cell(file, kp_human_duration((double)(row->idle_ns - whole_ns), DIGITS), 8);
+	fprintf(file, "%8s not known: cut at a border, and not among the longest\n", "-");
 }
 
 static void print_lengths(FILE *file, const struct kp_idle_row *row, const struct kp_view *view)
 {
-	print_title(file, view, " Share    Total     Gaps Length of a gap");
+	print_title(file, view, " Share    Total     Gaps Length of a gap; shares of idle time");
 	for (unsigned i = 0; i < KP_GAP_BIN_COUNT; i++) {
 		if (!row->bins[i].gaps)
 			continue;
@@ -119,6 +227,7 @@ static void print_lengths(FILE *file, const struct kp_idle_row *row, const struc
 			fprintf(file, "%s and longer\n",
 				kp_human_duration((double)kp_gap_bins_ns[i - 1], 3).text);
 	}
+	print_cut(file, row);
 	if (row->node_gaps > 0)
 		fprintf(file, "Between kernels of one graph launch: median %s, %s gaps\n",
 			kp_human_duration(row->node_gap_median_ns, DIGITS).text,
