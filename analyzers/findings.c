@@ -151,6 +151,18 @@ static void look_at_devices(struct kp_search *search)
 			kp_ceilings_merge(&search->ceilings, &report->gpus[i].traffic->ceilings);
 }
 
+/* Where launches hold the GPU up, what makes kernels faster wins no more than before until they do
+ * not: true of silenced findings, too. */
+static void condition_wins(struct kp_search *search)
+{
+	bool held_up = false;
+
+	for (size_t i = 0; i < search->count; i++)
+		held_up |= search->items[i].id == KP_FINDING_LAUNCH_BOUND;
+	for (size_t i = 0; i < search->count; i++)
+		search->items[i].win.once_launched = held_up && search->items[i].kernel_ns > 0;
+}
+
 static void look_at_everything(struct kp_search *search)
 {
 	static void (*const all[])(struct kp_search *) = {
@@ -168,6 +180,7 @@ static void look_at_everything(struct kp_search *search)
 	look_at_devices(search);
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		all[i](search);
+	condition_wins(search);
 }
 
 enum kp_status kp_findings_find(const struct kp_report *report,

@@ -70,6 +70,8 @@ struct kp_win {
 	/* Likewise in percent of the report's kernel time and span. */
 	double kernel_bound_pct, kernel_likely_pct, span_bound_pct, span_likely_pct;
 	const char *formula; /* how the two were computed, for people */
+	bool once_launched;  /* the bound holds once launches keep up: until then faster kernels
+				only wait longer, unless the program waits for each launch */
 };
 
 #define KP_FINDING_NOWHERE SIZE_MAX

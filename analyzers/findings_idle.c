@@ -87,7 +87,8 @@ static struct bound_iterations bound_iterations(const struct kp_timeline *timeli
 	return sum;
 }
 
-/* `most_ns`: all waits for launches, less what graphs leave of them; iterations may be a part. */
+/* `most_ns`: all waits for launches, less what graphs leave of them; iterations may be a part, but
+ * a graph closes all of their gaps. */
 static void say_bound_iterations(struct kp_search *search, const struct bound_iterations *sum,
 				 double most_ns)
 {
@@ -101,9 +102,14 @@ static void say_bound_iterations(struct kp_search *search, const struct bound_it
 		      "The GPU waits for launches %.1f %% of an iteration, so that faster kernels "
 		      "win little",
 		      pct);
-	kp_search_win_wait(search, finding, fmax(sum->high_ns, most_ns), sum->low_ns,
-			   "all waits between launches, less what a CUDA graph leaves between "
-			   "kernels; likely: of the iterations that were found");
+	kp_search_win_wait(
+		search, finding, fmax(sum->high_ns, most_ns), sum->low_ns,
+		sum->high_ns > most_ns
+			? "all gaps between launches in the iterations that were found, the GPU's "
+			  "own and those of no known cause included, less what a CUDA graph leaves "
+			  "between kernels; likely: waits for launches alone"
+			: "all waits for launches, less what a CUDA graph leaves between kernels; "
+			  "likely: of the iterations that were found");
 	kp_finding_evidence(finding, "launch_wait_of_iteration_pct", pct, source);
 	kp_finding_evidence(finding, "iterations", sum->count, "measured");
 	kp_finding_evidence(finding, "launches_per_iteration", sum->kernels / sum->count,

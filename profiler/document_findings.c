@@ -38,6 +38,7 @@ static void emit_win(struct kp_emit *emit, const struct kp_win *win)
 	kp_emit_number(emit, "kernel_time_bound_pct", win->kernel_bound_pct, 4);
 	kp_emit_number(emit, "kernel_time_likely_pct", win->kernel_likely_pct, 4);
 	kp_emit_string(emit, "formula", win->formula);
+	kp_emit_bool(emit, "once_launches_keep_up", win->once_launched);
 	kp_emit_map_end(emit);
 }
 

@@ -27,14 +27,16 @@ void kp_finding_win_words(const struct kp_win *win, char *out, size_t size)
 	*out = '\0';
 	if (!(win->span_bound_pct >= WORTH_PCT))
 		return;
+	const char *once = win->once_launched ? " once launches keep up" : "";
 	if (isnan(win->span_likely_pct))
-		snprintf(out, size, "saves at most %.1f %% of the span", win->span_bound_pct);
+		snprintf(out, size, "saves at most %.1f %% of the span%s", win->span_bound_pct,
+			 once);
 	else if (win->span_likely_pct < WORTH_PCT)
-		snprintf(out, size, "saves at most %.1f %% of the span, likely nothing",
-			 win->span_bound_pct);
+		snprintf(out, size, "saves at most %.1f %% of the span%s, likely nothing",
+			 win->span_bound_pct, once);
 	else
-		snprintf(out, size, "saves at most %.1f %% of the span, likely %.1f %%",
-			 win->span_bound_pct, win->span_likely_pct);
+		snprintf(out, size, "saves at most %.1f %% of the span%s, likely %.1f %%",
+			 win->span_bound_pct, once, win->span_likely_pct);
 }
 
 /* ---- in short ---- */
