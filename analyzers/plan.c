@@ -97,6 +97,8 @@ static void put_outcomes(const struct kp_plan_build *build, struct kp_plan_card 
 	}
 	if (card->row || card->goal != KP_PLAN_NO_GOAL)
 		put(build, card, KP_PLAN_BOUND, INFINITY);
+	if (card->has[KP_PLAN_BOUND] && isfinite(card->ceiling))
+		put(build, card, KP_PLAN_CEILING, card->ceiling);
 	if (isfinite(card->limit))
 		put(build, card, KP_PLAN_LIMIT, card->limit);
 	if (card->goal == KP_PLAN_GOAL_TARGET)

@@ -74,13 +74,14 @@ struct kp_plan_inputs {
 
 enum kp_plan_level {
 	KP_PLAN_BOUND,
+	KP_PLAN_CEILING,
 	KP_PLAN_LIMIT,
 	KP_PLAN_GOAL,
 	KP_PLAN_REALISTIC,
 	KP_PLAN_MEASURED,
 	KP_PLAN_MEASURED_LEAST
 };
-#define KP_PLAN_LEVELS 6
+#define KP_PLAN_LEVELS 7
 
 /* Whose share it is: the trace's, the user's, or the trace's of what the user's leave. */
 enum kp_plan_share { KP_PLAN_SHARE_TRACE, KP_PLAN_SHARE_GIVEN, KP_PLAN_SHARE_LEFT };

@@ -50,6 +50,15 @@ static enum kp_status keep(const struct kp_plan_sentences *sentences, const char
 
 /* ---- a card ---- */
 
+static bool any_hidden(const struct kp_report *report)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < report->gpu_count; i++)
+		any |= report->timeline->idle[i].path.hidden_ns > 0;
+	return any;
+}
+
 static void say_share(struct kp_plan_sentences *sentences, const struct kp_report *report,
 		      const struct kp_plan_card *card)
 {
@@ -68,12 +77,13 @@ static void say_share(struct kp_plan_sentences *sentences, const struct kp_repor
 		    "It also runs beside other work: %.1f %% of wall time is its part of all, "
 		    "%.1f %% its alone; only the latter is counted.",
 		    shares->span_pct, shares->alone_pct);
-	if (shares->path_pct < shares->alone_pct - OVERLAP_PCT)
+	if (shares->path_pct < shares->alone_pct - OVERLAP_PCT && any_hidden(report))
 		say(sentences,
-		    "Only for %.1f %% of wall time is it on the critical path, of %.1f %% in the "
-		    "trace: where the launch behind it comes too late (inferred), a faster kernel "
-		    "waits longer, and wins nothing.",
-		    shares->path_pct, shares->alone_pct);
+		    "Its sums hold if the program waits for each launch, which a trace cannot "
+		    "tell. If it does not, launches that come too late hide a part of it: then "
+		    "it is on the critical path for %.1f %% of wall time, not %.1f %%, and at no "
+		    "cost at all no more than %.1f %% is saved.",
+		    shares->path_pct, shares->alone_pct, shares->path_pct);
 	else if (shares->path_pct > shares->alone_pct + OVERLAP_PCT)
 		say(sentences,
 		    "For %.1f %% of wall time it is on the critical path: so much can be won where "
@@ -218,8 +228,9 @@ static void say_late(struct kp_plan_sentences *sentences, const struct kp_report
 	double late_pct = 100 * (double)late_ns / (double)report->span_ns;
 	if (late_pct >= LATE_PCT)
 		say(sentences,
-		    "For %.1f %% of wall time launches came too late: there the host sets the "
-		    "pace, and a faster kernel wins less than these sums say. See to that first.",
+		    "For %.1f %% of wall time launches came too late: unless the program waits for "
+		    "each of them, the host sets the pace there, and a faster kernel wins less "
+		    "than these sums say. See to that first.",
 		    late_pct);
 }
 

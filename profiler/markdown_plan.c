@@ -72,7 +72,7 @@ static enum kp_status print_card(FILE *file, const struct kp_plan_view *view,
 		kp_markdown_text(file, lines[i].text);
 		fputs(" |\n", file);
 	}
-	count = kp_plan_columns(card, columns);
+	count = kp_plan_shown(card, columns);
 	print_figures(file, view, columns, count);
 	print_sentences(file, card->notes, card->note_count);
 	return status;

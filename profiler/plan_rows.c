@@ -106,6 +106,7 @@ size_t kp_plan_columns(const struct kp_plan_card *card,
 		{KP_PLAN_REALISTIC, "realistic", "realistic"},
 		{KP_PLAN_GOAL, "target", "target"},
 		{KP_PLAN_LIMIT, "limit", "limit"},
+		{KP_PLAN_CEILING, "at most", "at_most"},
 		{KP_PLAN_BOUND, "at no cost", "bound"},
 	};
 	size_t count = 0;
@@ -116,6 +117,13 @@ size_t kp_plan_columns(const struct kp_plan_card *card,
 								   &card->outcomes[order[i].level]};
 	}
 	return count;
+}
+
+size_t kp_plan_shown(const struct kp_plan_card *card, struct kp_plan_column columns[KP_PLAN_LEVELS])
+{
+	size_t count = kp_plan_columns(card, columns);
+
+	return card->has[KP_PLAN_CEILING] && card->has[KP_PLAN_BOUND] ? count - 1 : count;
 }
 
 size_t kp_plan_together(const struct kp_plan *plan, struct kp_plan_column columns[KP_PLAN_LEVELS])

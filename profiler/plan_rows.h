@@ -43,6 +43,9 @@ struct kp_plan_column {
 };
 size_t kp_plan_columns(const struct kp_plan_card *card,
 		       struct kp_plan_column columns[KP_PLAN_LEVELS]);
+/* Likewise those that texts have room for: not what is won at no cost, where less is the most. */
+size_t kp_plan_shown(const struct kp_plan_card *card,
+		     struct kp_plan_column columns[KP_PLAN_LEVELS]);
 /* Likewise of all operators that have a goal, together; 0: there are fewer than two. */
 size_t kp_plan_together(const struct kp_plan *plan, struct kp_plan_column columns[KP_PLAN_LEVELS]);
 

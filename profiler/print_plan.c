@@ -79,7 +79,7 @@ static void print_card(FILE *file, const struct kp_plan_view *view, const struct
 	fputc('\n', file);
 	for (size_t i = 0; i < count; i++)
 		print_line(file, view, &lines[i]);
-	count = kp_plan_columns(card, columns);
+	count = kp_plan_shown(card, columns);
 	print_figures(file, view, columns, count);
 	if (card->note_count > 0)
 		fputc('\n', file);

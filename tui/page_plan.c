@@ -202,7 +202,7 @@ static void say_card(const struct kp_tui *tui, struct kp_sheet *sheet, size_t wi
 			     "target. Enter gives it one.");
 		return;
 	}
-	say_figures(sheet, columns, kp_plan_columns(card, columns));
+	say_figures(sheet, columns, kp_plan_shown(card, columns));
 	count = kp_plan_together(tui->plan.plan, columns);
 	if (count > 0) {
 		kp_sheet_head(sheet, "All targets together");
