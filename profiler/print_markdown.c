@@ -188,7 +188,8 @@ static void print_assumptions(FILE *file, const struct kp_report *report)
 	fputs("- Share of kernel time: of the sum of all kernels' durations; bold above ", file);
 	fprintf(file, "%g %%.\n", report->options.threshold_pct);
 	fputs("- Share of wall time, alone: of the span, in which nothing else ran on the GPU. At "
-	      "no cost at all, this much is saved.\n",
+	      "no cost at all, this much is saved where all else stays where it is; less where "
+	      "launches come too late, unless the program waits for each of them.\n",
 	      file);
 	if (report->windows.any)
 		fputs("- All figures are of what was recorded, in windows.\n", file);
