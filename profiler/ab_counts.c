@@ -20,22 +20,24 @@ static void path_of(const char *plan, char out[PATH_BYTES])
 	snprintf(out, PATH_BYTES, "%.*s" KP_AB_COUNTS_SUFFIX, PATH_MAX - 1, plan);
 }
 
-bool kp_ab_counts_make(const char *plan)
+bool kp_ab_shared_make(const char *path, uint64_t magic, size_t bytes)
 {
-	const uint64_t magic = KP_AB_COUNTS_MAGIC;
-	char path[PATH_BYTES];
-	bool good;
-	int fd;
-
-	path_of(plan, path);
-	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	good = fd >= 0 && ftruncate(fd, (off_t)sizeof(struct kp_ab_counts_file)) == 0 &&
-	       pwrite(fd, &magic, sizeof magic, 0) == (ssize_t)sizeof magic;
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	bool good = fd >= 0 && ftruncate(fd, (off_t)bytes) == 0 &&
+		    pwrite(fd, &magic, sizeof magic, 0) == (ssize_t)sizeof magic;
 	if (!good)
 		kp_fail("cannot write %s: %s", path, strerror(errno));
 	if (fd >= 0)
 		close(fd);
 	return good;
+}
+
+bool kp_ab_counts_make(const char *plan)
+{
+	char path[PATH_BYTES];
+
+	path_of(plan, path);
+	return kp_ab_shared_make(path, KP_AB_COUNTS_MAGIC, sizeof(struct kp_ab_counts_file));
 }
 
 static void write_rule(FILE *file, const struct kp_ab_counted *process, uint32_t rule)

@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "profiler/ab_counts.h"
 #include "profiler/say.h"
 #include "profiler/trial.h"
 
@@ -256,30 +257,14 @@ static void serve(struct answering *of, pid_t parent)
 
 /* ---- from outside ---- */
 
-static bool make_file(const char *plan)
-{
-	const uint64_t magic = KP_AB_TRIALS_MAGIC;
-	char path[PATH_BYTES];
-	bool good;
-	int fd;
-
-	path_of(plan, path);
-	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	good = fd >= 0 && ftruncate(fd, (off_t)sizeof(struct kp_ab_trials_file)) == 0 &&
-	       pwrite(fd, &magic, sizeof magic, 0) == (ssize_t)sizeof magic;
-	if (!good)
-		kp_fail("cannot write %s: %s", path, strerror(errno));
-	if (fd >= 0)
-		close(fd);
-	return good;
-}
-
 bool kp_trier_start(struct kp_trier *trier, const char *plan, const char *results, double limit_s)
 {
 	struct answering of = {.plan_path = plan, .results = results, .limit_s = limit_s};
 	pid_t parent = getpid();
+	char path[PATH_BYTES];
 
-	if (!make_file(plan))
+	path_of(plan, path);
+	if (!kp_ab_shared_make(path, KP_AB_TRIALS_MAGIC, sizeof(struct kp_ab_trials_file)))
 		return false;
 	if (!prepare(&of)) {
 		kp_fail("the trials of replacements: %s", strerror(errno));
