@@ -126,7 +126,7 @@ struct kp_finding *kp_search_add(struct kp_search *search, enum kp_finding_id id
 		.subject = "",
 		.sentence = "",
 		.remedy = kp_finding_remedy(id, search->framework),
-		.win = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, ""},
+		.win = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, "", false},
 	};
 	return finding;
 }

@@ -267,8 +267,8 @@ static void test_written_ends_at_other_rules(void **state)
 	static const char *const rules[] = {
 		"rules:\n  - {operator: copy, function: mul_kernel}\n",
 		"rules:\n  - {operator: unknown, function: mul_kernel}\n",
-		"operators:\n  - {name: mine, about: ours}\n"
-		"rules:\n  - {operator: mine, function: [mul_kernel, inverse_rms_kernel]}\n"};
+		("operators:\n  - {name: mine, about: ours}\n"
+		 "rules:\n  - {operator: mine, function: [mul_kernel, inverse_rms_kernel]}\n")};
 	static const char *const says[] = {"copy", "unknown", "mine"};
 
 	(void)state;
