@@ -211,13 +211,16 @@ def sequences(checks):
         rules.write_text(THREE.format(module=folder / "sequence.ptx"))
         argv = [sys.executable, folder / "sequence_games.py", "1", str(GAMES)]
         right = f"{GAMES} of {GAMES} games right"
-        require(right in bench.run(argv).stdout, "the games are wrong without kprof")
+        require(right in bench.run(argv).text(), "the games are wrong without kprof")
         ran, document = ab(bench, ["--mode", "swap", "--rules", rules], argv, 0)
-        require(right in ran.stdout, ran.stdout)
+        require(right in ran.text(), ran.text())
         check_sums(document)
         rule = rule_of(document, "three")
         require(rule["launches"]["replaced"] > GAMES // 2, words_of(rule))
         return f"{right}; {words_of(rule)}"
+    return check
+
+
 def silu_rules(bench, checks, kernel, more=""):
     rules = bench.folder / f"{kernel}.yaml"
     text = SAME.format(module=checks.ROOT / f"tests/gpu/{kernel}.ptx")

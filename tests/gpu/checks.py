@@ -6,6 +6,7 @@ what they compare.
 """
 
 import argparse
+import dataclasses
 import datetime
 import json
 import os
@@ -37,7 +38,7 @@ import torch_checks
 import workload_checks
 from compare import median
 from report import Report
-from runner import Check, Skip, markdown, require, run_table
+from runner import Check, Skip, markdown, need_torch, require, run_table
 from traffic import traffic_known, traffic_ncu
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -66,12 +67,6 @@ def record(bench, argv, env=None, status=0):
 
 def report(bench, trace):
     return Report(bench.run([bench.build / "kprof", "report", "--format", "json", trace]).stdout)
-
-
-def need_torch(bench):
-    probe = "import torch, sys; sys.exit(0 if torch.cuda.is_available() else 3)"
-    if bench.run([sys.executable, "-c", probe], status=None).status != 0:
-        raise Skip("no PyTorch that sees a GPU")
 
 
 # ---- counts ----
@@ -215,10 +210,7 @@ def workers(method):
 
 def two_gpus(bench):
     """A torchrun program over NCCL, one process a GPU: every launch of both, in one report."""
-    need_torch(bench)
-    probe = "import torch, sys; sys.exit(0 if torch.cuda.device_count() >= 2 else 3)"
-    if bench.run([sys.executable, "-c", probe], status=None).status != 0:
-        raise Skip("fewer than two GPUs")
+    need_torch(bench, gpus=2)
     argv = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2",
             ROOT / "samples/torch_allreduce.py"]
     bare, (profiled, trace) = bench.run(argv), record(bench, argv)
@@ -569,7 +561,7 @@ def torch_long(graph):
 def doctor(bench):
     text = bench.run([bench.build / "kprof", "doctor"]).text()
     names = subprocess.run(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"],
-                           capture_output=True, text=True, check=True).stdout.splitlines()
+                           capture_output=True, text=True, check=True, timeout=30).stdout.splitlines()
     require(names[0] in text, f"kprof doctor does not name {names[0]}")
     return names[0]
 
@@ -702,31 +694,57 @@ def places(out, about):
     return ROOT / f"docs/results/{about['date'][:10]}-{gpu}.md", ROOT / "build/gpu-logs"
 
 
+def chosen_checks(names):
+    """The checks that the names begin, in the order of the names; NAME=SECONDS lowers their limit."""
+    if not names:
+        return list(CHECKS)
+    chosen = {}
+    for word in names:
+        name, _, limit_s = word.partition("=")
+        found = [check for check in CHECKS if check.name.startswith(name)]
+        if not found or (limit_s and not limit_s.isdigit()):
+            raise ValueError(f"no check is called {word}; see --list")
+        for check in found:
+            limited = min(check.limit_s, int(limit_s or check.limit_s))
+            chosen.setdefault(check.name, dataclasses.replace(check, limit_s=limited))
+    return list(chosen.values())
+
+
+def write_page(page, about, rows, left):
+    """The rows so far: whoever ends this run has them all the same."""
+    verdicts = [row.verdict for row in rows]
+    summary = ", ".join(f"{verdicts.count(verdict)} {word}" for verdict, word in
+                        (("PASS", "passed"), ("FAIL", "failed"), ("SKIP", "skipped")))
+    if left:
+        summary += f", {left} not run"
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text(markdown("Checks on a GPU", [*about, ("result", summary)], rows))
+    return summary
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", default=ROOT / "build")
     parser.add_argument("--out")
     parser.add_argument("--list", action="store_true")
-    parser.add_argument("names", nargs="*")
+    parser.add_argument("--seconds", type=float, default=float("inf"), metavar="S",
+                        help="of time in all; checks that come later are skipped")
+    parser.add_argument("names", nargs="*", metavar="NAME[=SECONDS]")
     args = parser.parse_args()
-    chosen = [check for check in CHECKS
-              if not args.names or any(check.name.startswith(name) for name in args.names)]
+    try:
+        chosen = chosen_checks(args.names)
+    except ValueError as error:
+        parser.error(str(error))
     if args.list:
         for check in chosen:
             print(f"{check.name:<24} {check.limit_s:4d} s  {check.what}")
         return 0
-    if not chosen:
-        parser.error(f"no check is called {' or '.join(args.names)}; see --list")
     about = facts()
     page, logs = places(args.out, dict(about))
-    rows = run_table(chosen, args.build, logs)
-    verdicts = [row.verdict for row in rows]
-    summary = ", ".join(f"{verdicts.count(verdict)} {word}" for verdict, word in
-                        (("PASS", "passed"), ("FAIL", "failed"), ("SKIP", "skipped")))
-    page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text(markdown("Checks on a GPU", [*about, ("result", summary)], rows))
-    print(f"results in {page}, logs in {logs}\n{summary}")
-    return 1 if "FAIL" in verdicts else 0
+    rows = run_table(chosen, args.build, logs, args.seconds,
+                     lambda rows: write_page(page, about, rows, len(chosen) - len(rows)))
+    print(f"results in {page}, logs in {logs}\n{write_page(page, about, rows, 0)}")
+    return 1 if any(row.verdict == "FAIL" for row in rows) else 0
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import compare
 from compare import median
-from runner import Check, Skip, require
+from runner import Check, Skip, need_torch, require
 
 ROOT = Path(__file__).resolve().parents[2]
 TORCH = [sys.executable, ROOT / "samples/torch_decode.py"]
@@ -34,12 +34,6 @@ def sample(bench, name):
     if not path.exists():
         raise Skip(f"{path} was not built")
     return path
-
-
-def need_torch(bench):
-    probe = "import torch, sys; sys.exit(0 if torch.cuda.is_available() else 3)"
-    if bench.run([sys.executable, "-c", probe], status=None).status != 0:
-        raise Skip("no PyTorch that sees a GPU")
 
 
 def record(bench, argv, options=("--counters", "on"), status=0):

@@ -8,7 +8,7 @@ measured under kprof, over all GPUs, and what is saved of the time that it measu
 import dataclasses
 import sys
 
-from runner import Check, Skip, require
+from runner import Check, Skip, need_torch, require
 
 SLACK = 0.2       # of what was saved
 BOUND_PCT = 2.0   # of an iteration, by which two measured times may be off
@@ -112,19 +112,13 @@ def judge_remedied(document, finding_id):
 
 # ---- running ----
 
-def need_gpus(bench, count):
-    probe = f"import torch, sys; sys.exit(0 if torch.cuda.device_count() >= {count} else 3)"
-    if bench.run([sys.executable, "-c", probe], status=None).status != 0:
-        raise Skip(f"no PyTorch that sees {'a GPU' if count == 1 else f'{count} GPUs'}")
-
-
 def argv_of(bench, pathology, samples):
     if not pathology.is_torch:
         path = bench.build / "samples/pathologies" / pathology.name
         if not path.exists():
             raise Skip(f"{path} was not built")
         return [path]
-    need_gpus(bench, pathology.gpus)
+    need_torch(bench, pathology.gpus)
     runner = TORCHRUN if pathology.gpus > 1 else ()
     return [sys.executable, *runner, samples / "pathologies" / pathology.name]
 

@@ -12,8 +12,12 @@ import resource
 import shlex
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
+
+KILL_S = 10  # how long a killed process is waited for: one that hangs in the driver may never end
+LEAST_S = 5  # of time left, for a check to begin
 
 
 class Failure(Exception):
@@ -61,6 +65,14 @@ class Started:
     begin: float
 
 
+def end_session(leader):
+    """Kills all processes of a session, whatever groups they are in."""
+    for entry in os.listdir("/proc"):
+        with contextlib.suppress(OSError, ValueError):
+            if entry.isdigit() and os.getsid(int(entry)) == leader:
+                os.kill(int(entry), signal.SIGKILL)
+
+
 class Bench:
     """What a check works with: the build, a folder for its files, and a clock that runs out."""
 
@@ -70,6 +82,7 @@ class Bench:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.deadline = time.monotonic() + limit_s
         self.count = 0
+        self.running = []
 
     def environment(self, extra):
         """Ours, with the libraries that came with the build in front."""
@@ -92,6 +105,7 @@ class Bench:
         with open(f"{log}.out", "wb") as out, open(f"{log}.err", "wb") as err:
             process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
                                        env=self.environment(env), start_new_session=True)
+        self.running.append(process)
         return Started(process, log, begin)
 
     def finish(self, started, status=0):
@@ -119,25 +133,48 @@ class Bench:
 
     def end(self, started):
         """Kills what was started, and all that it started."""
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(started.process.pid, signal.SIGKILL)
-        started.process.wait()
+        self.kill(started.process)
+
+    def kill(self, process):
+        if process.returncode is None:
+            end_session(process.pid)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(KILL_S)
+        if process in self.running:
+            self.running.remove(process)
+
+    def close(self):
+        """Kills what a check that failed has left running."""
+        for process in list(self.running):
+            self.kill(process)
 
     def wait(self, process):
-        """Waits for the process with its resource usage; ends its group when time is up."""
+        """Waits for the process with its resource usage; ends its session when time is up."""
         pause = 0.001
         while True:
             pid, raw, usage = os.wait4(process.pid, os.WNOHANG)
             if pid:
                 process.returncode = raw
+                self.running.remove(process)
                 return raw, usage
             if time.monotonic() > self.deadline:
-                os.killpg(process.pid, signal.SIGKILL)
-                os.wait4(process.pid, 0)
-                process.returncode = -signal.SIGKILL
+                self.kill(process)
                 raise Failure("over its time limit: the command was ended")
             time.sleep(pause)
             pause = min(pause * 1.5, 0.05)
+
+
+PROBED = {}  # how many GPUs PyTorch sees, once it was asked: that takes seconds
+
+
+def need_torch(bench, gpus=1):
+    """Skips a check where PyTorch is not there, or does not see so many GPUs."""
+    if not PROBED:
+        probe = "import torch, sys; print(torch.cuda.device_count())"
+        ran = bench.run([sys.executable, "-c", probe], status=None)
+        PROBED["gpus"] = int(ran.text()) if ran.status == 0 else 0
+    if PROBED["gpus"] < gpus:
+        raise Skip(f"no PyTorch that sees {'a GPU' if gpus == 1 else f'{gpus} GPUs'}")
 
 
 @dataclasses.dataclass
@@ -156,10 +193,13 @@ class Row:
     seconds: float
 
 
-def run_check(check, build, logs):
+def run_check(check, build, logs, limit_s):
     begin = time.monotonic()
+    bench = None
     try:
-        bench = Bench(build, Path(logs) / check.name, check.limit_s)
+        if limit_s < LEAST_S:
+            raise Skip("no time was left for it")
+        bench = Bench(build, Path(logs) / check.name, limit_s)
         verdict, measured = "PASS", check.function(bench)
     except Skip as reason:
         verdict, measured = "SKIP", str(reason)
@@ -167,17 +207,23 @@ def run_check(check, build, logs):
         verdict, measured = "FAIL", str(reason)
     except Exception as error:  # a check that breaks has failed, and the others still run
         verdict, measured = "FAIL", f"{type(error).__name__}: {error}"
+    finally:
+        if bench:
+            bench.close()
     return Row(check, verdict, measured, time.monotonic() - begin)
 
 
-def run_table(checks, build, logs):
-    """Runs all checks in order, prints a row each as it ends, and returns the rows."""
+def run_table(checks, build, logs, seconds=float("inf"), done=lambda rows: None):
+    """Runs all checks in order, for so many seconds in all, and returns the rows. Each is printed as it
+    ends; then `done` has all that there are."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    end = time.monotonic() + seconds
     rows = []
     for check in checks:
-        row = run_check(check, build, logs)
+        row = run_check(check, build, logs, min(check.limit_s, end - time.monotonic()))
         print(f"{row.verdict}  {check.name:<18} {row.seconds:6.1f} s  {row.measured}", flush=True)
         rows.append(row)
+        done(rows)
     return rows
 
 

@@ -113,5 +113,21 @@ class EndToEnd(unittest.TestCase):
         self.assert_fails_only("time", ["spin", "graph-time"], ["launches-shared-eager"])
 
 
+class Table(unittest.TestCase):
+    def test_every_row_has_a_check(self):
+        names = [check.name for check in checks.CHECKS]
+        self.assertEqual(len(set(names)), len(names))
+        for check in checks.CHECKS:
+            self.assertTrue(callable(check.function), check.name)
+
+    def test_names_choose_rows(self):
+        chosen = checks.chosen_checks(["ab-wild=30", "spin", "ab-wild", "torch-times=5000"])
+        self.assertEqual([(check.name, check.limit_s) for check in chosen],
+                         [("ab-wild", 30), ("spin", 180), ("torch-times", 900)])
+        for word in ("no-such-row", "spin=fast"):
+            with self.assertRaises(ValueError):
+                checks.chosen_checks([word])
+
+
 if __name__ == "__main__":
     sys.exit(unittest.main())

@@ -5,7 +5,9 @@ fail what is wrong."""
 import struct
 import sys
 import tempfile
+import time
 import unittest
+import unittest.mock
 from pathlib import Path
 
 import compare
@@ -165,6 +167,30 @@ class Running(unittest.TestCase):
     def test_running_ends_at_its_limit(self):
         with self.assertRaisesRegex(Failure, "time limit"):
             self.bench(0.2).run(["sh", "-c", "sleep 30"])
+
+    def test_running_ends_all_of_a_session(self):
+        script = ("import os, time\nif os.fork(): time.sleep(30)\nos.setpgid(0, 0)\n"
+                  "open('child', 'w').write(str(os.getpid()))\ntime.sleep(30)")
+        bench = self.bench(60)
+        started = bench.start(["env", "-C", self.folder.name, sys.executable, "-c", script])
+        path = Path(self.folder.name) / "child"
+        while not (path.exists() and path.read_text()):
+            time.sleep(0.01)
+        bench.close()
+        self.assertEqual(started.process.returncode, -9)
+        status = Path(f"/proc/{path.read_text()}/status")
+        while status.exists() and "\nState:\tZ" not in status.read_text():
+            time.sleep(0.01)
+
+    def test_running_a_table_for_a_time(self):
+        done = []
+        checks = [Check("slow", 60, lambda bench: bench.run(["sleep", "60"]), ""),
+                  Check("late", 60, lambda _: "", "")]
+        with unittest.mock.patch("runner.LEAST_S", 0.1):
+            rows = run_table(checks, self.folder.name, self.folder.name, 0.3,
+                             lambda rows: done.append(len(rows)))
+        self.assertEqual([row.verdict for row in rows], ["FAIL", "SKIP"])
+        self.assertEqual(done, [1, 2])
 
     def test_running_numbers(self):
         self.assertEqual(ended(0, b"x 1\nkernel_launches 12\n").number("kernel_launches"), 12)
