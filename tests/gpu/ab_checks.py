@@ -261,6 +261,23 @@ def wild(checks):
     return check
 
 
+def naive_flash(checks):
+    """A rule that the sample program comes with: its naive attention by attention_prefill. One
+    prompt is all that it fits: many layers, so that the first are compared before the last are
+    launched."""
+    def check(bench):
+        argv = [checks.sample(bench, "llm_decode"), "--no-cublas", "--attention", "naive-flash",
+                "--layers", "400", "--width", "512", "--heads", "4", "--steps", "4"]
+        rules = checks.ROOT / "samples/llm_decode/naive_flash.yaml"
+        _, document = ab(bench, ["--rules", rules, "--mode", "swap"], argv, 0)
+        check_sums(document)
+        rule = rule_of(document, "llm-decode-naive-flash")
+        require(rule["launches"]["replaced"] > 0, words_of(rule))
+        off = rule["accuracy"][0]
+        return f"{words_of(rule)}; at most {off['max_abs']} off, rms {off['rms']} of {off['rms_original']}"
+    return check
+
+
 def modules(checks):
     """The hash of the code that a kernel is from: the same in each run, and a rule can ask for it."""
     def check(bench):
@@ -365,6 +382,8 @@ def rows(checks):
               "llm_decode in a graph, a kernel replaced by the same: no difference"),
         Check("ab-tried", 240, tried(checks), "a user's kernel is tried elsewhere, then replaced"),
         Check("ab-wild", 240, wild(checks), "a kernel that faults never comes to the program"),
+        Check("ab-naive-flash", 120, naive_flash(checks),
+              "attention of llm_decode by attention_prefill, by the rule beside it"),
         Check("ab-modules", 240, modules(checks), "hashes of modules, and a rule that asks for one"),
         Check("ab-truth", 240, truth(checks), "errors against float64"),
         Check("ab-inputs", 240, other_inputs(checks), "comparisons with other inputs"),

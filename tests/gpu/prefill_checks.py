@@ -9,6 +9,7 @@ import shutil
 import sys
 from pathlib import Path
 
+from kernel_checks import bench_rows, judge_ratios
 from runner import Check, Failure, Skip, require
 
 HERE = Path(__file__).resolve().parent
@@ -98,10 +99,21 @@ def speed(bench):
     return judge(json.loads(ran.stdout))
 
 
+def benched(bench):
+    """kprof bench at its own shapes: as exact as FlashAttention-2, and not slower than the best."""
+    rows = bench_rows(bench, "attention_prefill", "--against", "torch,cudnn")
+    for row in rows:
+        flash = [other["error"] for other in row["against"]["references"] if other["name"] == "flash"]
+        require(flash and row["against"]["ours_error"] <= ACCURACY * flash[0],
+                f"{row['shape']}: error {row['against']['ours_error']:.3e}, FlashAttention-2's {flash}")
+    return judge_ratios(rows)
+
+
 CHECKS = [
     Check("prefill-correct", 120, correct, "attention_prefill: every version against float64"),
     Check("prefill-general", 300, general, "attention_prefill: the versions for all, from PTX"),
     Check("prefill-speed", 240, speed, "attention_prefill: error and speed against PyTorch's"),
+    Check("prefill-bench", 180, benched, "kprof bench attention_prefill: error and speed"),
     *[Check(f"prefill-{tool}", 300, sanitized(tool), f"compute-sanitizer {tool}")
       for tool in ("memcheck", "racecheck", "initcheck", "synccheck")],
 ]
