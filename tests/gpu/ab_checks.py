@@ -84,21 +84,25 @@ def torch(checks, options):
     return check
 
 
-def self_test(bench):
+def self_test(rounds):
     """Null controls on this GPU: faults found, nothing claimed of a kernel against itself."""
-    out = bench.folder / "self-test.json"
-    if not (bench.build / "libkprof_controls.so").exists():
-        raise Skip("this build has no libkprof_controls.so")
-    bench.run([bench.build / "kprof", "ab", "--self-test", "--rounds", "10", "--out", out])
-    with open(out, encoding="utf-8") as file:
-        document = json.load(file)
-    require(document["passed"], f"{document}")
-    same = document["same"]
-    return (f"{sum(row['called_wrong'] for row in document['results'])} faults found; "
-            f"{same['claims']} of {same['runs']} claim a difference, {same['detectable_pct']} % is "
-            "detectable; " + ", ".join(
-                f"{row['planted_pct']} % seen as {row['change_pct']} % in {row['seen']} of "
-                f"{row['runs']}" for row in document["delays"]))
+    def check(bench):
+        out = bench.folder / "self-test.json"
+        if not (bench.build / "libkprof_controls.so").exists():
+            raise Skip("this build has no libkprof_controls.so")
+        ran = bench.run([bench.build / "kprof", "ab", "--self-test", "--rounds", rounds, "--out", out],
+                        status=None)
+        require(ran.status in (0, 123), f"status {ran.status}: {ran.log}.err")
+        with open(out, encoding="utf-8") as file:
+            document = json.load(file)
+        require(document["passed"] and ran.status == 0, f"{document}")
+        same = document["same"]
+        return (f"{sum(row['called_wrong'] for row in document['results'])} faults found; "
+                f"{same['claims']} of {same['runs']} claim a difference, {same['detectable_pct']} % is "
+                "detectable; " + ", ".join(
+                    f"{row['planted_pct']} % seen as {row['change_pct']} % in {row['seen']} of "
+                    f"{row['runs']}" for row in document["delays"]))
+    return check
 
 
 SEVEN_B = ("--layers", "32", "--width", "4096", "--heads", "32", "--ffn", "11008", "--batch", "1")
@@ -362,7 +366,8 @@ def rows(checks):
     ]
     return [
         *samples,
-        Check("ab-self-test", 240, self_test, "null controls: faults found, delays seen"),
+        Check("ab-self-test", 240, self_test(10), "null controls: faults found, delays seen"),
+        Check("ab-self-test-long", 400, self_test(50), "the same, 100 of each fault, 200 times the same"),
         Check("ab-silu", 240, decode(checks, "llm_decode", (), "llm-decode-silu", False),
               "a kernel of the program's own replaced in place"),
         Check("ab-shadow", 240, shadow(checks, lambda bench: [
