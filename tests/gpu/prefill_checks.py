@@ -5,12 +5,11 @@ accuracy: prefill.py, against cuDNN and FlashAttention-2 in the same run.
 """
 
 import json
-import shutil
 import sys
 from pathlib import Path
 
-from kernel_checks import bench_rows, judge_ratios
-from runner import Check, Failure, Skip, require
+from kernel_checks import bench_rows, judge_ratios, sanitized
+from runner import Check, Skip, require
 
 HERE = Path(__file__).resolve().parent
 ACCURACY = 1.02  # of FlashAttention-2's error, at most
@@ -33,20 +32,6 @@ def general(bench):
     """The versions for all GPUs alone, from the PTX for compute capability 8.0."""
     return bench.run([program(bench)], env={"KP_TEST_GENERAL": "1", "CUDA_FORCE_PTX_JIT": "1",
                                             "CUDA_CACHE_DISABLE": "1"}).text().strip()
-
-
-def sanitized(tool):
-    def check(bench):
-        found = shutil.which("compute-sanitizer") or shutil.which(
-            "compute-sanitizer", path="/usr/local/cuda/bin")
-        if not found:
-            raise Skip("no compute-sanitizer")
-        ran = bench.run([found, "--tool", tool, "--error-exitcode", "9", program(bench)],
-                        env={"KP_TEST_CASES": "8"})
-        if "0 errors" not in ran.text() + ran.stderr.decode("utf-8", "replace"):
-            raise Failure(f"{ran.log}.out")
-        return f"{tool}: 0 errors"
-    return check
 
 
 def faults(row):
@@ -114,6 +99,6 @@ CHECKS = [
     Check("prefill-general", 300, general, "attention_prefill: the versions for all, from PTX"),
     Check("prefill-speed", 240, speed, "attention_prefill: error and speed against PyTorch's"),
     Check("prefill-bench", 180, benched, "kprof bench attention_prefill: error and speed"),
-    *[Check(f"prefill-{tool}", 300, sanitized(tool), f"compute-sanitizer {tool}")
+    *[Check(f"prefill-{tool}", 300, sanitized(tool, ("attention_prefill",)), f"compute-sanitizer {tool}")
       for tool in ("memcheck", "racecheck", "initcheck", "synccheck")],
 ]

@@ -205,7 +205,7 @@ int main(void)
 		    {16, 18, 4112, 3}};
 
 	for (size_t i = 0; i < sizeof(grid) / sizeof(grid[0]); i++)
-		for (unsigned number = 0; number < grid[i].cases; number++) {
+		for (unsigned number = 0; number < kp_test_cases(grid[i].cases); number++) {
 			struct linear_case c =
 				draw(grid[i].tokens, grid[i].outputs, grid[i].inputs, number);
 
