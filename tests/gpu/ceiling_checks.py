@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from compare import median
-from runner import Check, Skip, require
+from runner import Check, Skip, need_torch, require
 
 HERE = Path(__file__).resolve().parent
 MEMORY = ("read_gbps", "write_gbps", "copy_gbps")
@@ -51,11 +51,9 @@ def ceilings(bench):
 
 def ceilings_of_torch(bench):
     """No library goes beyond a ceiling; a ceiling that it misses by far would be no use either."""
+    need_torch(bench)
     gpu, _, _ = measure(bench)
-    ran = bench.run([sys.executable, HERE / "torch_ceilings.py"], status=None)
-    if ran.status != 0:
-        raise Skip("no PyTorch that sees a GPU")
-    reached = json.loads(ran.stdout)
+    reached = json.loads(bench.run([sys.executable, HERE / "torch_ceilings.py"]).stdout)
     words = []
     for key, value in reached.items():
         ceiling = gpu["ceilings"].get(key)

@@ -156,7 +156,7 @@ def kernel_times(bench):
 def same_output(argv_of):
     def check(bench):
         argv = argv_of(bench)
-        bare = bench.run(argv, status=None)
+        bare = bench.run(argv)
         sampled, trace = record(bench, argv, status=None)
         words = compare.same_output(bare, sampled)
         return f"{words}, {only_session(bench, trace)['samples']} samples"
