@@ -23,6 +23,7 @@ import traceback
 
 import ab
 import ab_graphs
+import ab_places
 import ab_sequences
 import ab_trials
 import counters
@@ -974,6 +975,7 @@ SCENARIOS = [
     *parameter_calls.SCENARIOS,
     *counters.SCENARIOS,
     *ab.SCENARIOS,
+    *ab_places.SCENARIOS,
     *ab_graphs.SCENARIOS,
     *ab_sequences.SCENARIOS,
     *ab_trials.SCENARIOS,
