@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 static struct kp_live_slot private_slot;
+static struct kp_live *at_hand; /* for good; a forked child has it, too */
 
 struct kp_live *kp_live_map(const char *path)
 {
@@ -42,6 +43,7 @@ void kp_live_attach(struct kp_inject *inject)
 	if (live) {
 		uint32_t number = atomic_fetch_add(&live->slots_taken, 1);
 
+		at_hand = live;
 		if (number < KP_LIVE_SLOTS)
 			slot = &live->slots[number];
 	}
@@ -49,6 +51,11 @@ void kp_live_attach(struct kp_inject *inject)
 	atomic_store(&slot->state, KP_LIVE_RUNNING);
 	atomic_store_explicit(&slot->process, inject->process, memory_order_release);
 	inject->slot = slot;
+}
+
+struct kp_live *kp_live_at_hand(void)
+{
+	return at_hand;
 }
 
 void kp_live_forget(struct kp_inject *inject)

@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "profiler/output.h"
@@ -74,14 +76,28 @@ static int open_output(const char *path)
 	return -1;
 }
 
-/* A name for a file of this recording in the folder of its trace. */
+/*
+ * A name for a file of this recording in the folder of its trace. The number of the process alone
+ * is another's, too, where containers share the folder.
+ */
 static void name_beside(const struct kp_recording *recording, const char *what,
-			char path[PATH_MAX + 32])
+			char path[KP_RECORDING_PATH_BYTES])
 {
 	int folder = (int)(strrchr(recording->trace, '/') - recording->trace);
 
-	snprintf(path, PATH_MAX + 32, "%.*s/.kprof.%ld.%s", folder, recording->trace,
-		 (long)getpid(), what);
+	snprintf(path, KP_RECORDING_PATH_BYTES, "%.*s/.kprof.%ld.%08x.%s", folder, recording->trace,
+		 (long)getpid(), recording->tag, what);
+}
+
+static unsigned draw_tag(void)
+{
+	struct timespec now;
+	unsigned tag;
+
+	if (getrandom(&tag, sizeof tag, GRND_NONBLOCK) == (ssize_t)sizeof tag)
+		return tag;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (unsigned)now.tv_nsec ^ (unsigned)now.tv_sec << 12;
 }
 
 /*
@@ -134,7 +150,6 @@ static bool create_live(struct kp_recording *recording)
 	const char *path = recording->live_path;
 
 	name_beside(recording, "live", recording->live_path);
-	unlink(path); /* of a kprof that was killed and had our number */
 	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	int error = fd < 0 ? errno : reserve(fd, sizeof(struct kp_live));
 	void *mapping = MAP_FAILED;
@@ -159,10 +174,9 @@ static bool create_live(struct kp_recording *recording)
 /* A file without a name; where there is no room for it, there is none. */
 static void create_spare(struct kp_recording *recording)
 {
-	char path[PATH_MAX + 32];
+	char path[KP_RECORDING_PATH_BYTES];
 
 	name_beside(recording, "spare", path);
-	unlink(path);
 	recording->spare_fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (recording->spare_fd < 0)
 		return;
@@ -184,6 +198,7 @@ bool kp_recording_open(struct kp_recording *recording, const char *output, const
 	recording->live = NULL;
 	recording->spare_fd = -1;
 	recording->earlier[0] = '\0';
+	recording->tag = draw_tag();
 	recording->fd = output ? open_output(output) : create_named(command, name);
 	if (recording->fd < 0)
 		return false;
