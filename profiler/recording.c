@@ -21,6 +21,15 @@
 #define MAX_BASE 200            /* bytes of the command's name in the trace's name */
 #define SPARE_BYTES (256 << 10) /* what some hundred processes could not write any more */
 
+/* What is made under a umask that takes the owner's rights away could not be opened again. */
+static void give_to_owner(int fd)
+{
+	struct stat facts;
+
+	if (fd >= 0 && fstat(fd, &facts) == 0 && (facts.st_mode & 0600) != 0600)
+		(void)fchmod(fd, (facts.st_mode & 0777) | 0600);
+}
+
 /* A new file named after the command: NAME.kprof, NAME.2.kprof, …: the first that is free. */
 static int create_named(const char *command, char path[PATH_MAX])
 {
@@ -117,6 +126,7 @@ static bool set_earlier_aside(struct kp_recording *recording)
 	}
 	close(recording->fd);
 	recording->fd = open(recording->trace, OPEN_FLAGS | O_EXCL, facts.st_mode & 0777);
+	give_to_owner(recording->fd);
 	return recording->fd >= 0;
 }
 
@@ -152,6 +162,7 @@ static bool create_live(struct kp_recording *recording)
 	name_beside(recording, "live", recording->live_path);
 	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	int error = fd < 0 ? errno : reserve(fd, sizeof(struct kp_live));
+	give_to_owner(fd);
 	void *mapping = MAP_FAILED;
 	if (error == 0) {
 		mapping = mmap(NULL, sizeof(struct kp_live), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
@@ -202,6 +213,7 @@ bool kp_recording_open(struct kp_recording *recording, const char *output, const
 	recording->fd = output ? open_output(output) : create_named(command, name);
 	if (recording->fd < 0)
 		return false;
+	give_to_owner(recording->fd);
 	const char *path = output ? output : name;
 	if (!realpath(path, recording->trace)) {
 		kp_fail("cannot find %s: %s", path, strerror(errno));

@@ -70,6 +70,18 @@ def play_streams(scenario, place):
     require(rule["launches"]["replaced"] > 350, f"{rule['launches']}")
 
 
+def play_huge(scenario, place):
+    """Data so large that its bytes, in 64 bits, are none: the rule's launches are left alone."""
+    huge = "rows: 2147483648, columns: 2147483648, row_stride: 2147483648"
+    rules = rules_for(place, "twice").replace("outputs: [{name: y, address: ptr(1), dtype: bf16, rows: "
+                                              "rows, columns: columns, row_stride: stride}]",
+                                              "outputs: [{name: y, address: ptr(1), dtype: fp32, "
+                                              + huge + "}]")
+    require(huge in rules, rules)
+    rule = run(scenario, place, "unload", 10, rules=rules, status=122).rule("double")
+    require_equal("unreadable", rule["not_replaced"]["unreadable"], 40)
+
+
 def places(name, play, faults=""):
     return Scenario(f"ab_{name}", program="prog_places", play=play, faults=faults)
 
@@ -82,6 +94,7 @@ SCENARIOS = [
     places("capture_elsewhere", play_capture),
     places("capture_forbids", play_unsafe),
     places("buffer", play_buffer),
+    places("huge", play_huge),
     places("floats", play_floats),
     places("streams", play_streams),
 ]
