@@ -18,7 +18,8 @@ struct launch {
 	CUstream stream;
 	bool per_thread;
 	void **arguments, **extra;
-	struct kp_fake_op op; /* what it does, without times */
+	void *unpacked[KP_FAKE_PARAMETERS_MOST]; /* what was in one buffer */
+	struct kp_fake_op op;                    /* what it does, without times */
 };
 
 struct size {
@@ -86,8 +87,9 @@ static CUresult submit(struct launch *launch, const struct CUfunc_st *function,
 }
 
 /* All parameters in one buffer, which must be as large as they are. */
-static CUresult unpack(struct launch *launch, const struct CUfunc_st *function, void **arguments)
+static CUresult unpack(struct launch *launch, const struct CUfunc_st *function)
 {
+	void **arguments = launch->unpacked;
 	unsigned char *buffer = NULL;
 	size_t bytes = 0, count = function->kernel.parameter_count;
 
@@ -112,7 +114,6 @@ static CUresult unpack(struct launch *launch, const struct CUfunc_st *function, 
 static CUresult run(struct launch *launch, struct kp_fake_call *call)
 {
 	const struct CUfunc_st *function = kp_fake_function(launch->function);
-	void *unpacked[KP_FAKE_PARAMETERS_MOST];
 	struct CUctx_st *context;
 
 	call->symbol = function ? function->kernel.name : NULL;
@@ -123,7 +124,7 @@ static CUresult run(struct launch *launch, struct kp_fake_call *call)
 	if (call->result == CUDA_SUCCESS && !has_size(&launch->op))
 		call->result = CUDA_ERROR_INVALID_VALUE;
 	if (call->result == CUDA_SUCCESS)
-		call->result = unpack(launch, function, unpacked);
+		call->result = unpack(launch, function);
 	if (call->result == CUDA_SUCCESS)
 		call->result = submit(launch, function, context, call->correlation);
 	return kp_fake_call_exit(call);
