@@ -91,8 +91,8 @@ static void look_whether_it_is_there(void)
 		exit(3);
 	}
 	for (uintptr_t page = (at & ~(uintptr_t)4095) - (64 << 12), i = 0; i < 192; i++)
-		mmap((void *)(page + (i << 12)), 4096, PROT_NONE,
-		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+		(void)mmap((void *)(page + (i << 12)), 4096, PROT_NONE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 }
 
 int main(int argc, char **argv)

@@ -100,7 +100,9 @@ static void do_memfd(char **argv)
 /* Behind a change of the root folder, to that of the variable. */
 static void do_chroot(char **argv)
 {
-	if (chroot(getenv("PROG_ROOT")) != 0 || chdir("/") != 0)
+	const char *root = getenv("PROG_ROOT");
+
+	if (!root || chroot(root) != 0 || chdir("/") != 0)
 		exit(3);
 	execv(argv[0], argv);
 }
