@@ -35,6 +35,14 @@ struct kp_live *kp_live_map(const char *path)
 	return live;
 }
 
+/* Whose numbers processes have here. */
+static uint64_t pid_namespace(void)
+{
+	struct stat about;
+
+	return stat("/proc/self/ns/pid", &about) == 0 ? about.st_ino : 0;
+}
+
 void kp_live_attach(struct kp_inject *inject)
 {
 	struct kp_live *live = kp_live_map(inject->settings.live_path);
@@ -48,6 +56,7 @@ void kp_live_attach(struct kp_inject *inject)
 			slot = &live->slots[number];
 	}
 	atomic_store(&slot->pid, (uint32_t)inject->pid);
+	atomic_store(&slot->pid_namespace, pid_namespace());
 	atomic_store(&slot->state, KP_LIVE_RUNNING);
 	atomic_store_explicit(&slot->process, inject->process, memory_order_release);
 	inject->slot = slot;

@@ -212,6 +212,21 @@ def play_namespaces(scenario, place):
         require_equal("fates", (first["fate"], second["fate"]), ("ended", "ended"))
 
 
+def play_namespace_killed(scenario, place):
+    """One that is killed in a namespace of its own is not taken for whoever has its number here."""
+    unshare = ["unshare", "--pid", "--fork"]
+    probe = subprocess.run([*unshare, "true"], capture_output=True, check=False)
+    if probe.returncode != 0:
+        raise Skip(f"no namespace can be made: {probe.stderr.decode().strip()}")
+    script = place.write_script("killed", '#!/bin/sh\n"$@" &\nsleep 0.5\nkill -9 $!\nwait\nexit 0\n')
+    result = place.run([place.kprof, "record", "-o", place.trace, "--", *unshare, script,
+                        *place.command(scenario)], place.environment(scenario, traced=True))
+    require_equal("status", result.status, 0)
+    require("1 process was killed" in result.err and "still run" not in result.err, result.err)
+    process, = traced(place.report())
+    require_equal("fate", process["fate"], "killed")
+
+
 def play_daemon(scenario, place):
     """A daemon outlives kprof, which says so; what it does then still reaches the trace."""
     result = place.run([place.kprof, "-o", place.trace, "--", *place.command(scenario)],
@@ -379,6 +394,8 @@ SCENARIOS = [
              check=check_foreign_grandchild),
     Scenario("foreign_root", root=True, play=play_chroot,
              **start("fork+chroot", "/prog_environ")),
+    Scenario("namespace_killed", root=True, play=play_namespace_killed,
+             args=["--kernels", "100000000", "--interval-us", "100"]),
     Scenario("namespaces", root=True, play=play_namespaces, **start("fork+execv", *THIRTY)),
     Scenario("foreign_repeated", script=REPEATED_SCRIPT, kernels=20, check=check_repeated),
     Scenario("privileged_child", script=PRIVILEGED_SCRIPT, kernels=20, root=True,
