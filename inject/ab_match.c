@@ -151,10 +151,31 @@ struct verdict {
 	uint64_t members;
 };
 
+/*
+ * Kernels that wait for those of other GPUs, by parts of their names: NCCL's (to 2.18, and later),
+ * NVSHMEM's, vLLM's and PyTorch's own reductions. A second run of one, or another number of them,
+ * is for the others no longer the one that they wait for: no rule is asked about any of these.
+ */
+static const char *const collectives[] = {
+	"ncclKernel",          "ncclDevKernel",         "nvshmem",
+	"cross_device_reduce", "one_shot_all_reduce",   "two_shot_all_reduce",
+	"multimem_all_reduce", "multimem_one_shot_all", "multimem_all_gather",
+};
+
+static bool is_collective(const char *name)
+{
+	for (size_t i = 0; i < sizeof(collectives) / sizeof(collectives[0]); i++)
+		if (strstr(name, collectives[i]))
+			return true;
+	return false;
+}
+
 static struct verdict judge_name(const char *name)
 {
 	struct verdict out = {0, 0};
 
+	if (is_collective(name))
+		return out;
 	for (uint32_t i = 0; i < plan->header->rules.count; i++)
 		if (fits_name(plan->rules[i].match, plan->rules[i].pattern, &patterns[i], name))
 			out.rules |= 1U << i;

@@ -70,6 +70,15 @@ def play_streams(scenario, place):
     require(rule["launches"]["replaced"] > 350, f"{rule['launches']}")
 
 
+def play_collective(scenario, place):
+    """A kernel that waits for other GPUs' is no rule's, whatever the rule says."""
+    rules = rules_for(place, "twice").replace("kernel: double_rows", "kernel_regex: 'double_rows'")
+    rule = run(scenario, place, "collective", 50, rules=rules, status=122).rule("double")
+    require_equal("seen", rule["launches"]["seen"], 0)
+    rule = run(scenario, place, "release", 10, rules=rules).rule("double")  # the same rule, else
+    require(rule["launches"]["replaced"] > 0, f"{rule['launches']}")
+
+
 def play_huge(scenario, place):
     """Data so large that its bytes, in 64 bits, are none: the rule's launches are left alone."""
     huge = "rows: 2147483648, columns: 2147483648, row_stride: 2147483648"
@@ -95,6 +104,7 @@ SCENARIOS = [
     places("capture_forbids", play_unsafe),
     places("buffer", play_buffer),
     places("huge", play_huge),
+    places("collective", play_collective),
     places("floats", play_floats),
     places("streams", play_streams),
 ]

@@ -9,6 +9,7 @@
  *launches in another prog_places buffer N    N launches by one buffer of parameters, and by such as
  *are too small prog_places floats N    N launches in a thread that traps what is not finite
  *	prog_places streams N   products on N streams that come and go
+ *	prog_places collective N  N launches of a kernel with the name of one of NCCL's
  *
  * «double_rows» puts out y = 2 x of 5 rows of 24 columns, 32 apart; «triple_rows», of the same
  * parameters, y = 3 x. It prints what all results add up to.
@@ -62,7 +63,7 @@ static void triple_rows(const uint32_t grid[3], void **arguments)
 	scale_rows(arguments, 3);
 }
 
-static const struct kp_fake_kernel kernels[2] = {
+static const struct kp_fake_kernel kernels[3] = {
 	{.name = "double_rows",
 	 .duration_ns = 4000,
 	 .compute = double_rows,
@@ -71,6 +72,11 @@ static const struct kp_fake_kernel kernels[2] = {
 	{.name = "triple_rows",
 	 .duration_ns = 4000,
 	 .compute = triple_rows,
+	 .parameter_count = 5,
+	 .parameter_bytes = {8, 8, 4, 4, 8}},
+	{.name = "_Z37ncclDevKernel_AllReduce_Sum_bf16_RING_double_rows",
+	 .duration_ns = 4000,
+	 .compute = double_rows,
 	 .parameter_count = 5,
 	 .parameter_bytes = {8, 8, 4, 4, 8}},
 };
@@ -366,6 +372,16 @@ static void use_streams(unsigned rounds)
 	add_up(out, TOKENS * OUTPUTS);
 }
 
+static void reduce(unsigned rounds)
+{
+	CUmodule module;
+	CUfunction function = load(2, &module);
+
+	for (unsigned i = 0; i < rounds; i++)
+		launch(function);
+	add_up(y, ROWS * STRIDE);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -373,7 +389,8 @@ int main(int argc, char **argv)
 		void (*body)(unsigned);
 	} ways[] = {{"reset", reset},         {"release", release}, {"released", release_last},
 		    {"unload", unload},       {"capture", capture}, {"unsafe", forbid},
-		    {"buffer", give_buffers}, {"floats", trap},     {"streams", use_streams}};
+		    {"buffer", give_buffers}, {"floats", trap},     {"streams", use_streams},
+		    {"collective", reduce}};
 
 	if (argc < 3)
 		return 2;
