@@ -17,9 +17,11 @@
 #include "inject/ab_graph_calls.h"
 #include "inject/ab_match.h"
 #include "inject/ab_modules.h"
+#include "inject/ab_seen.h"
 #include "inject/ab_sequence.h"
 #include "inject/ab_state.h"
 #include "inject/ab_trial.h"
+#include "inject/floats.h"
 #include "inject/hooks.h"
 #include "inject/state.h"
 
@@ -162,12 +164,21 @@ void kp_ab_forget(void)
 	kp_ab_modules_forget();
 }
 
-void kp_ab_modules_changed(void)
+bool kp_ab_modules_leave(void)
 {
-	if (!atomic_load(&kp_ab_on))
+	bool on = atomic_load(&kp_ab_on);
+
+	if (on)
+		kp_ab_match_leave();
+	return on;
+}
+
+void kp_ab_modules_left(bool told)
+{
+	if (!told)
 		return;
 	kp_ab_modules_anew();
-	kp_ab_match_anew();
+	kp_ab_match_left();
 }
 
 /* Only at the end: who else ends a context does not wait for the worker. */
@@ -212,6 +223,26 @@ void kp_ab_work(bool ends)
 
 /* ---- a launch ---- */
 
+/* What is the program's in a thread while that does kprof's work. */
+struct outside {
+	struct kp_floats floats;
+	int error;
+};
+
+static void enter(struct outside *outside)
+{
+	outside->error = errno;
+	kp_floats_hold(&outside->floats);
+	kp_ab_inside = true;
+}
+
+static void leave(const struct outside *outside)
+{
+	kp_ab_inside = false;
+	kp_floats_let(&outside->floats);
+	errno = outside->error;
+}
+
 static void count(uint32_t rule, enum kp_ab_count which)
 {
 	atomic_fetch_add_explicit(&kp_ab.counts[rule][which], 1, memory_order_relaxed);
@@ -245,21 +276,22 @@ static struct kp_ab_slot *shadow(struct kp_ab_variant *variant)
 	uint32_t tried;
 	CUstreamCaptureMode mode;
 
+	relax(&mode);
 	if (!kp_ab_job_is_known(&own->job)) {
+		restore(&mode);
 		excuse(own->job.number, KP_AB_REASON_ADDRESS);
 		return NULL;
 	}
 	if (pthread_mutex_trylock(&kp_ab.rare) == 0) {
-		relax(&mode);
 		kp_ab_judge();
 		tried = atomic_fetch_add(&variant->tried, 1);
 		before = kp_ab_extra(own->context, &own->job, own->launch, own->view, tried);
 		reason = kp_ab_shadow_begin(own->context, &own->job, tried, &slot);
 		if (slot)
 			kp_ab_judge_first(slot, before);
-		restore(&mode);
 		pthread_mutex_unlock(&kp_ab.rare);
 	}
+	restore(&mode);
 	excuse(own->job.number, reason);
 	if (slot) {
 		slot->strayed = own->strayed;
@@ -402,49 +434,12 @@ static CUstream stream_of(CUstream stream, bool per_thread)
 	return per_thread && !stream ? CU_STREAM_PER_THREAD : stream;
 }
 
-/* Where each parameter lies: given one by one, or in one buffer. False: neither. */
-static bool find_parameters(const struct kp_ab_launch *launch, const struct kp_ab_layout *layout,
-			    const void **out)
-{
-	const char *buffer = NULL;
-
-	for (void **at = launch->extra; at && *at != CU_LAUNCH_PARAM_END; at += 2)
-		if (*at == CU_LAUNCH_PARAM_BUFFER_POINTER)
-			buffer = at[1];
-	if (!launch->parameters && !buffer)
-		return layout->count == 0;
-	for (uint32_t i = 0; i < layout->count; i++)
-		out[i] = launch->parameters ? launch->parameters[i] : buffer + layout->offsets[i];
-	return true;
-}
-
-/* A launch as expressions of rules see it. */
-struct seen_launch {
-	const void *parameters[KP_AB_PARAMETERS_MOST];
-	int64_t symbols[KP_AB_SYMBOL_COUNT];
-	struct kp_ab_view view;
-};
-
-static bool see(const struct kp_ab_launch *launch, const struct kp_ab_layout *layout,
-		struct seen_launch *out)
-{
-	memset(out->symbols, 0, sizeof(out->symbols));
-	for (int i = 0; i < 3; i++) {
-		out->symbols[KP_AB_SYMBOL_GRID_X + i] = launch->grid[i];
-		out->symbols[KP_AB_SYMBOL_BLOCK_X + i] = launch->block[i];
-	}
-	out->symbols[KP_AB_SYMBOL_SHARED] = launch->shared_bytes;
-	out->view =
-		(struct kp_ab_view){out->symbols, out->parameters, layout->bytes, layout->count};
-	return find_parameters(launch, layout, out->parameters);
-}
-
 bool kp_ab_launch_job(const struct kp_ab_launch *launch, uint32_t rules,
 		      const struct kp_ab_layout *layout, struct kp_ab_job *out)
 {
-	struct seen_launch seen;
+	struct kp_ab_seen seen;
 
-	if (!see(launch, layout, &seen))
+	if (!kp_ab_see(launch, layout, &seen))
 		return false;
 	for (; rules; rules &= rules - 1)
 		if (fit((uint32_t)__builtin_ctz(rules), &seen.view, out) == KP_AB_REASON_COUNT)
@@ -456,19 +451,18 @@ static __attribute__((noinline)) bool look_at_launch(const struct kp_ab_launch *
 						     uint32_t rules,
 						     const struct kp_ab_layout *layout)
 {
-	struct seen_launch seen;
-	int error = errno;
+	struct kp_ab_seen seen;
+	struct outside outside;
 	bool replaced;
 
-	if (!find_own() || !see(launch, layout, &seen))
+	if (!find_own() || !kp_ab_see(launch, layout, &seen))
 		return false;
 	own->product = false;
 	own->launch = launch;
 	own->view = &seen.view;
-	kp_ab_inside = true;
+	enter(&outside);
 	replaced = look(rules, &seen.view, stream_of(launch->stream, launch->per_thread));
-	kp_ab_inside = false;
-	errno = error;
+	leave(&outside);
 	return replaced;
 }
 
@@ -530,7 +524,7 @@ bool kp_ab_product_looked_at(uint32_t rules, const int64_t *symbols, CUstream st
 			     bool host_scalars)
 {
 	const struct kp_ab_view view = {symbols, NULL, NULL, 0};
-	int error = errno;
+	struct outside outside;
 	bool replaced;
 
 	if (!find_own())
@@ -541,19 +535,18 @@ bool kp_ab_product_looked_at(uint32_t rules, const int64_t *symbols, CUstream st
 	}
 	own->product = true;
 	own->launch = NULL;
-	kp_ab_inside = true;
+	enter(&outside);
 	replaced = look(rules, &view, stream);
-	kp_ab_inside = false;
-	errno = error;
+	leave(&outside);
 	return replaced;
 }
 
 bool kp_ab_original_ran(bool succeeded)
 {
-	int error = errno;
+	struct outside outside;
 	bool again = false;
 
-	kp_ab_inside = true;
+	enter(&outside);
 	if (own->marked && succeeded && !kp_ab_graph_call_ends(&own->job, &own->place))
 		lose_capture();
 	own->marked = false;
@@ -566,8 +559,7 @@ bool kp_ab_original_ran(bool succeeded)
 		kp_hooks_issued(1); /* what is counted otherwise is one launch */
 	if (!again)
 		kp_ab_open = KP_AB_OPEN_NOTHING;
-	kp_ab_inside = false;
-	errno = error;
+	leave(&outside);
 	return again;
 }
 

@@ -85,12 +85,18 @@ const char *kp_ab_switch(unsigned verb, const char *name);
 void kp_ab_watch(struct kp_board_image *image, uint64_t now_ns);
 /* In a forked child. */
 void kp_ab_forget(void);
-/* Functions may have gone, and others come at their addresses. */
-void kp_ab_modules_changed(void);
-/* A context goes, with all that is in it. NULL: perhaps any. */
-void kp_ab_context_gone(CUcontext context);
-/* A stream goes: its handle may come to be another's. */
-void kp_ab_streams_changed(void);
+/* Around a call by which functions go, and others may come at their addresses; `told`: what the
+ * first one said. */
+bool kp_ab_modules_leave(void);
+void kp_ab_modules_left(bool told);
+/* Before a context goes, with all that is in it. */
+void kp_ab_context_goes(CUcontext context);
+/* Before the primary context of a GPU does; around a release of it, which perhaps goes. */
+void kp_ab_primary_goes(CUdevice device);
+void kp_ab_primary_releases(CUdevice device);
+void kp_ab_primary_released(CUdevice device);
+/* Before a stream goes: its handle may come to be another's. `captured`: in the midst of that. */
+void kp_ab_stream_goes(CUstream stream, bool captured);
 
 /*
  * True: the candidate has run, *result is its, or the launch is held (ab_sequence.h); else the

@@ -27,25 +27,23 @@ struct kp_ab_variant *kp_ab_variant(uint64_t shape)
 static enum kp_ab_reason run_builtin(struct kp_ab_context *context, const struct kp_ab_job *job,
 				     const int64_t *values, bool locked)
 {
+	enum kp_ab_reason reason = KP_AB_REASON_COUNT;
 	const struct kp_candidates *candidates = kp_ab.candidates;
 	size_t bytes = candidates->workspace(&context->set, job->rule->builtin, values);
 	uint64_t memory = job->workspace_bytes >= bytes ? job->workspace : 0;
-	enum kp_status status;
+	bool shares = bytes && !memory, good = true;
 
-	if (bytes && !memory) {
-		bool good;
-
-		if (!locked && pthread_mutex_trylock(&kp_ab.rare) != 0)
-			return KP_AB_REASON_NO_MEMORY;
+	if (shares && !locked && pthread_mutex_trylock(&kp_ab.rare) != 0)
+		return KP_AB_REASON_NO_MEMORY;
+	if (shares)
 		good = kp_ab_context_workspace(context, &kp_ab.driver, job->stream, bytes, &memory);
-		if (!locked)
-			pthread_mutex_unlock(&kp_ab.rare);
-		if (!good)
-			return KP_AB_REASON_NO_MEMORY;
-	}
-	status = candidates->launch(&context->set, job->rule->builtin, values,
-				    (void *)(uintptr_t)memory, bytes, job->stream);
-	return status == KP_OK ? KP_AB_REASON_COUNT : KP_AB_REASON_FAILED;
+	/* All kernels of one launch, before another thread's on this stream. */
+	if (good && candidates->launch(&context->set, job->rule->builtin, values,
+				       (void *)(uintptr_t)memory, bytes, job->stream) != KP_OK)
+		reason = KP_AB_REASON_FAILED;
+	if (shares && !locked)
+		pthread_mutex_unlock(&kp_ab.rare);
+	return good ? reason : KP_AB_REASON_NO_MEMORY;
 }
 
 static enum kp_ab_reason run_module(struct kp_ab_context *context, const struct kp_ab_job *job,

@@ -88,13 +88,15 @@ struct kp_ab_spare {
 struct kp_ab_context {
 	_Atomic(CUcontext) handle;
 	_Atomic uint32_t state; /* enum in ab_context.c */
+	uint64_t id;            /* never another's, as the handle may be */
+	CUdevice device;
 	struct kp_candidates_set set;
 	CUfunction functions[KP_AB_RULES_MOST]; /* of modules of the user's */
 	_Atomic size_t taken;
 	struct kp_ab_slot slots[KP_AB_SLOTS];
-	struct {
-		CUstream stream;
-		uint32_t streams; /* that had gone when it was taken */
+	struct kp_ab_workspace {
+		uint64_t stream; /* a key of ab_context.c's */
+		uint32_t missed; /* streams that had gone unseen when it was taken */
 		uint64_t memory;
 		size_t bytes;
 	} workspaces[KP_AB_WORKSPACES];
@@ -125,7 +127,10 @@ struct kp_ab_context *kp_ab_context_at(size_t i);
 /* Device memory; 0: there is none. */
 uint64_t kp_ab_context_memory(struct kp_ab_context *context, const struct kp_ab_driver *driver,
 			      size_t bytes);
-/* Memory that work on this stream may use in turn. */
+/*
+ * Memory that work on this stream may use in turn. With the mutex, until all of that work has been
+ * enqueued: another thread's on the same stream must not come in its midst.
+ */
 bool kp_ab_context_workspace(struct kp_ab_context *context, const struct kp_ab_driver *driver,
 			     CUstream stream, size_t bytes, uint64_t *out);
 /* Memory that nobody else uses until it is given back; *got: how much. 0: there is none. */
@@ -137,6 +142,8 @@ void kp_ab_context_give(struct kp_ab_context *context, uint64_t memory, size_t b
 /* A slot that nobody uses, with room for `bytes`; NULL: there is none. */
 struct kp_ab_slot *kp_ab_context_slot(struct kp_ab_context *context,
 				      const struct kp_ab_driver *driver, size_t bytes);
+/* How many streams have gone so far: a handle from before may be another's. */
+uint32_t kp_ab_streams_gone(void);
 void kp_ab_contexts_forget(void);
 
 #endif

@@ -22,6 +22,8 @@
 	X(cuFuncGetParamInfo, parameter_info, (CUfunction, size_t, size_t *, size_t *))            \
 	X(cuCtxGetCurrent, context, (CUcontext *))                                                 \
 	X(cuCtxGetDevice, device, (CUdevice *))                                                    \
+	X(cuCtxGetId, context_id, (CUcontext, unsigned long long *))                               \
+	X(cuDevicePrimaryCtxGetState, primary_state, (CUdevice, unsigned *, int *))                \
 	X(cuDeviceGetAttribute, device_attribute, (int *, CUdevice_attribute, CUdevice))           \
 	X(cuLaunchKernelEx, launch, (const CUlaunchConfig *, CUfunction, void **, void **))        \
 	X(cuLibraryLoadData, library_load,                                                         \
@@ -35,6 +37,7 @@
 	X(cuMemGetAddressRange_v2, range, (CUdeviceptr *, size_t *, CUdeviceptr))                  \
 	X(cuThreadExchangeStreamCaptureMode, exchange_capture_mode, (CUstreamCaptureMode *))       \
 	X(cuEventCreate, event, (CUevent *, unsigned))                                             \
+	X(cuEventDestroy_v2, destroy_event, (CUevent))                                             \
 	X(cuEventRecord, record, (CUevent, CUstream))                                              \
 	X(cuEventQuery, query, (CUevent))                                                          \
 	X(cuEventElapsedTime, elapsed, (float *, CUevent, CUevent))

@@ -6,6 +6,7 @@
 #include "inject/ab_match.h"
 #include "inject/ab_sequence.h"
 #include "inject/ab_state.h"
+#include "inject/floats.h"
 #include "trace/library_call.h"
 
 /* A scalar in the host's memory; NaN where it is not known, so that no comparison holds. */
@@ -56,6 +57,7 @@ static void fill(const struct kp_ab_product *product, int64_t *out)
 bool kp_ab_product_begins(const struct kp_ab_product *product)
 {
 	int64_t symbols[KP_AB_SYMBOL_COUNT] = {0};
+	struct kp_floats floats;
 	uint32_t rules;
 
 	if (!kp_ab_is_on() || kp_ab_inside || kp_ab_open)
@@ -67,6 +69,8 @@ bool kp_ab_product_begins(const struct kp_ab_product *product)
 	rules = kp_ab_match_entry(product->call->entry);
 	if (!rules)
 		return false;
+	kp_floats_hold(&floats);
 	fill(product, symbols);
+	kp_floats_let(&floats);
 	return kp_ab_product_looked_at(rules, symbols, product->stream, product->host_scalars);
 }

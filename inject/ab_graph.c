@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "inject/ab_graph_calls.h"
+#include "inject/floats.h"
 #include "inject/hooks.h"
 
 #define BUCKETS 1024U
@@ -98,14 +99,16 @@ void kp_ab_graphs_context_gone(CUcontext context)
 
 struct inside {
 	CUstreamCaptureMode mode;
+	struct kp_floats floats;
 	int error;
 };
 
 /* In the driver's relaxed mode, so that no capture is broken. */
 static struct inside enter(void)
 {
-	struct inside inside = {CU_STREAM_CAPTURE_MODE_RELAXED, errno};
+	struct inside inside = {.mode = CU_STREAM_CAPTURE_MODE_RELAXED, .error = errno};
 
+	kp_floats_hold(&inside.floats);
 	kp_ab_inside = true;
 	kp_ab.driver.exchange_capture_mode(&inside.mode);
 	return inside;
@@ -115,6 +118,7 @@ static void leave(struct inside inside)
 {
 	kp_ab.driver.exchange_capture_mode(&inside.mode);
 	kp_ab_inside = false;
+	kp_floats_let(&inside.floats);
 	errno = inside.error;
 }
 
@@ -314,12 +318,19 @@ static void bring_up_to_date(struct kp_ab_graph *graph, CUstream stream)
 	kp_ab_graph_build(graph, context, stream);
 }
 
+/* One name of streams is each thread's own. */
+static bool is_last_stream(const struct kp_ab_graph *graph, CUstream stream)
+{
+	return graph->stream == stream && stream != CU_STREAM_PER_THREAD &&
+	       graph->streams == kp_ab_streams_gone();
+}
+
 /* Launches are in order, on whatever streams, as those of one executable graph are. */
 static void wait_for_last(struct kp_ab_graph *graph, CUstream stream)
 {
 	if (!graph->order)
 		kp_ab.driver.event(&graph->order, CU_EVENT_DISABLE_TIMING);
-	if (graph->ordered && graph->stream != stream)
+	if (graph->ordered && !is_last_stream(graph, stream))
 		kp_ab_graph_driver()->wait(stream, graph->order, 0);
 }
 
@@ -480,6 +491,7 @@ void kp_ab_graph_launched(struct kp_ab_replay *replay, bool succeeded)
 		replay->graph->ordered =
 			kp_ab.driver.record(replay->graph->order, replay->stream) == CUDA_SUCCESS;
 	replay->graph->stream = replay->stream;
+	replay->graph->streams = kp_ab_streams_gone();
 	for (uint32_t rules = succeeded ? replay->graph->rules : 0; rules; rules &= rules - 1)
 		count_rule(replay, (uint32_t)__builtin_ctz(rules));
 	leave(inside);

@@ -64,6 +64,7 @@ struct kp_ab_graph {
 	_Atomic bool lost; /* its context has gone */
 	CUevent order;     /* the end of its last launch, in `stream` */
 	CUstream stream;
+	uint32_t streams; /* that had gone then: the handle may be another's now */
 	bool ordered;
 };
 

@@ -52,6 +52,8 @@ static bool measure(struct kp_ab_data *data, int64_t rows, int64_t columns, int6
 	    (rows > 1 && row_stride == 0) || (columns > 1 && column_stride == 0))
 		return false;
 	last = (rows - 1) * row_stride + (columns - 1) * column_stride;
+	if ((uint64_t)last >= BYTES_MOST)
+		return false; /* in bytes it may not be a number of 64 bits */
 	data->matrix.data = (void *)(uintptr_t)data->address;
 	data->matrix.rows = (uint64_t)rows;
 	data->matrix.columns = (uint64_t)columns;

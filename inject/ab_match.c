@@ -27,6 +27,7 @@ static struct place *places;
 static struct kp_ab_layout *layouts;
 static _Atomic uint32_t layouts_used;
 static _Atomic uint32_t generation;
+static _Atomic uint32_t leaving; /* calls under way by which functions go */
 static const struct kp_ab_plan *plan;
 static const struct kp_ab_driver *driver;
 static regex_t *patterns, *member_patterns;
@@ -55,6 +56,7 @@ bool kp_ab_match_start(const struct kp_ab_plan *of, const struct kp_ab_driver *b
 	if (!places || !layouts || !patterns || !member_patterns)
 		return false;
 	atomic_store(&generation, 1);
+	atomic_store(&leaving, 0);
 	for (uint32_t i = 0; i < plan->header->rules.count; i++) {
 		const struct kp_ab_rule *rule = &plan->rules[i];
 
@@ -73,9 +75,16 @@ bool kp_ab_match_start(const struct kp_ab_plan *of, const struct kp_ab_driver *b
 	return true;
 }
 
-void kp_ab_match_anew(void)
+/* In this order: whoever finds out what a function is from here on sees that some are leaving. */
+void kp_ab_match_leave(void)
 {
+	atomic_fetch_add(&leaving, 1);
 	atomic_fetch_add(&generation, 1);
+}
+
+void kp_ab_match_left(void)
+{
+	atomic_fetch_sub(&leaving, 1);
 }
 
 uint32_t kp_ab_match_entry(uint64_t entry)
@@ -142,10 +151,31 @@ struct verdict {
 	uint64_t members;
 };
 
+/*
+ * Kernels that wait for those of other GPUs, by parts of their names: NCCL's (to 2.18, and later),
+ * NVSHMEM's, vLLM's and PyTorch's own reductions. A second run of one, or another number of them,
+ * is for the others no longer the one that they wait for: no rule is asked about any of these.
+ */
+static const char *const collectives[] = {
+	"ncclKernel",          "ncclDevKernel",         "nvshmem",
+	"cross_device_reduce", "one_shot_all_reduce",   "two_shot_all_reduce",
+	"multimem_all_reduce", "multimem_one_shot_all", "multimem_all_gather",
+};
+
+static bool is_collective(const char *name)
+{
+	for (size_t i = 0; i < sizeof(collectives) / sizeof(collectives[0]); i++)
+		if (strstr(name, collectives[i]))
+			return true;
+	return false;
+}
+
 static struct verdict judge_name(const char *name)
 {
 	struct verdict out = {0, 0};
 
+	if (is_collective(name))
+		return out;
 	for (uint32_t i = 0; i < plan->header->rules.count; i++)
 		if (fits_name(plan->rules[i].match, plan->rules[i].pattern, &patterns[i], name))
 			out.rules |= 1U << i;
@@ -251,12 +281,16 @@ static struct place *find_place(CUfunction function)
 	return NULL;
 }
 
-static __attribute__((noinline)) void learn(struct place *place, CUfunction function, uint32_t now)
+/* False: not now, since its address may be another's before this is found out. */
+static __attribute__((noinline)) bool learn(struct place *place, CUfunction function, uint32_t now)
 {
 	struct kp_ab_layout found = {0};
-	struct verdict out = find_out(function, &found);
 	const struct kp_ab_layout *layout = NULL;
+	struct verdict out;
 
+	if (atomic_load(&leaving) > 0)
+		return false;
+	out = find_out(function, &found);
 	if (out.rules || out.members)
 		layout = keep(atomic_load(&place->layout), &found);
 	if (layout)
@@ -265,6 +299,7 @@ static __attribute__((noinline)) void learn(struct place *place, CUfunction func
 		out = (struct verdict){0, 0};
 	atomic_store(&place->members, out.members);
 	atomic_store(&place->verdict, (uint64_t)now << 32 | out.rules);
+	return true;
 }
 
 /* Its place, if what it may be is known there; else it is found out. */
@@ -273,8 +308,9 @@ static inline __attribute__((always_inline)) struct place *known_place(CUfunctio
 	struct place *place = function ? find_place(function) : NULL;
 	uint32_t now = atomic_load_explicit(&generation, memory_order_acquire);
 
-	if (place && atomic_load_explicit(&place->verdict, memory_order_acquire) >> 32 != now)
-		learn(place, function, now);
+	if (place && atomic_load_explicit(&place->verdict, memory_order_acquire) >> 32 != now &&
+	    !learn(place, function, now))
+		return NULL;
 	return place;
 }
 

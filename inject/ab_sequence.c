@@ -10,6 +10,7 @@
 
 #include "inject/ab_sequence_hold.h"
 #include "inject/ab_state.h"
+#include "inject/floats.h"
 #include "inject/hooks.h"
 #include "inject/hooks_gates.h"
 
@@ -47,6 +48,7 @@ static struct {
 
 struct guard {
 	sigset_t signals;
+	struct kp_floats floats;
 	int cancel;
 	bool inside;
 };
@@ -72,6 +74,7 @@ static void be_undisturbed(struct guard *guard)
 	choose_signals(&signals);
 	pthread_sigmask(SIG_BLOCK, &signals, &guard->signals);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &guard->cancel);
+	kp_floats_hold(&guard->floats);
 	guard->inside = kp_ab_inside;
 	kp_ab_inside = true;
 }
@@ -79,6 +82,7 @@ static void be_undisturbed(struct guard *guard)
 static void be_disturbed(const struct guard *guard)
 {
 	kp_ab_inside = guard->inside;
+	kp_floats_let(&guard->floats);
 	pthread_setcancelstate(guard->cancel, NULL);
 	pthread_sigmask(SIG_SETMASK, &guard->signals, NULL);
 }

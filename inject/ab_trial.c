@@ -385,6 +385,7 @@ static __attribute__((noinline)) enum kp_ab_reason look_at(struct kp_ab_variant 
 {
 	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
 	uint32_t number, state;
+	bool known;
 
 	if (!trials)
 		return KP_AB_REASON_TRIAL_FAILED;
@@ -398,15 +399,14 @@ static __attribute__((noinline)) enum kp_ab_reason look_at(struct kp_ab_variant 
 	}
 	if (state != KP_AB_TRIAL_FREE)
 		return state == KP_AB_TRIAL_FAILED ? KP_AB_REASON_TRIAL_FAILED : KP_AB_REASON_TRIAL;
-	if (!kp_ab_job_is_known(job))
-		return KP_AB_REASON_ADDRESS;
-	if (pthread_mutex_trylock(&kp_ab.rare) == 0) {
-		kp_ab.driver.exchange_capture_mode(&mode);
+	kp_ab.driver.exchange_capture_mode(&mode);
+	known = kp_ab_job_is_known(job);
+	if (known && pthread_mutex_trylock(&kp_ab.rare) == 0) {
 		begin(context, job);
-		kp_ab.driver.exchange_capture_mode(&mode);
 		pthread_mutex_unlock(&kp_ab.rare);
 	}
-	return KP_AB_REASON_TRIAL;
+	kp_ab.driver.exchange_capture_mode(&mode);
+	return known ? KP_AB_REASON_TRIAL : KP_AB_REASON_ADDRESS;
 }
 
 enum kp_ab_reason kp_ab_trial_passed(struct kp_ab_variant *variant, struct kp_ab_context *context,

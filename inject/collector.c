@@ -2,8 +2,6 @@
 #include "inject/collector.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +30,7 @@
 #include "inject/share.h"
 #include "inject/share_clock.h"
 #include "inject/standby.h"
+#include "inject/thread.h"
 #include "inject/translate.h"
 #include "inject/window_counts.h"
 #include "inject/windows.h"
@@ -61,7 +60,6 @@ static struct {
 	int64_t clock_offset_ns; /* realtime - monotonic, as last recorded */
 	bool noted;              /* worker only: the message is in the trace */
 	uint64_t flush_due_ns;   /* worker only: not asked for partly filled buffers before */
-	pthread_t worker;
 	/* Requests to the worker, counted, and its answers, which can be waited for. */
 	_Atomic uint32_t stop, stopped;
 	_Atomic uint32_t suspend, suspended;
@@ -459,24 +457,13 @@ static void *work(void *context)
 	return NULL;
 }
 
-/* The worker takes none of the program's signals. */
 static bool start_worker(struct kp_inject *inject)
 {
-	sigset_t all, before;
-	int failed;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
 	kp_share_worker(true);
-	failed = pthread_create(&collector.worker, NULL, work, inject);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (failed) {
-		kp_share_worker(false);
-		return false;
-	}
-	pthread_setname_np(collector.worker, "kprof");
-	pthread_detach(collector.worker);
-	return true;
+	if (kp_thread_start("kprof", work, inject))
+		return true;
+	kp_share_worker(false);
+	return false;
 }
 
 /* ---- starting ---- */

@@ -2,8 +2,6 @@
 #include "inject/counters.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -17,6 +15,7 @@
 #include "inject/patience.h"
 #include "inject/pm_session.h"
 #include "inject/share_clock.h"
+#include "inject/thread.h"
 #include "inject/windows.h"
 
 /* GPUs of one process whose counters can be sampled. */
@@ -265,24 +264,12 @@ static void *sample(void *context)
 	return NULL;
 }
 
-/* The thread takes none of the program's signals. */
 static void start_thread(struct gpu *gpu)
 {
-	sigset_t all, before;
-	pthread_t thread;
-	int failed;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	failed = pthread_create(&thread, NULL, sample, gpu);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (failed) {
-		snprintf(gpu->reason, sizeof(gpu->reason), "no thread could be started");
-		give_up(gpu);
+	if (kp_thread_start("kprof-counters", sample, gpu))
 		return;
-	}
-	pthread_setname_np(thread, "kprof-counters");
-	pthread_detach(thread);
+	snprintf(gpu->reason, sizeof(gpu->reason), "no thread could be started");
+	give_up(gpu);
 }
 
 /* ---- the program's side ---- */

@@ -44,6 +44,20 @@ static bool is_own(const char *path, size_t length)
 	       (length == own || path[length - own - 1] == '/');
 }
 
+const char *kp_environ_library(char *const *environment, size_t *bytes)
+{
+	const char *at = kp_environ_find(environment, "LD_PRELOAD");
+
+	while (at && *at) {
+		*bytes = strcspn(at, " :");
+		if (at[0] == '/' && is_own(at, *bytes))
+			return at;
+		at += *bytes;
+		at += strspn(at, " :");
+	}
+	return NULL;
+}
+
 static bool injects(const char *variable)
 {
 	for (size_t i = 0; i < sizeof(injections) / sizeof(injections[0]); i++)

@@ -16,4 +16,10 @@ size_t kp_environ_room(char *const *environment);
  */
 char **kp_environ_without(char *const *environment, bool all, void *room);
 
+/*
+ * The path of kprof's library in LD_PRELOAD, with what follows it there; *bytes: how long it is.
+ * NULL: it is not there, or not by its path.
+ */
+const char *kp_environ_library(char *const *environment, size_t *bytes);
+
 #endif

@@ -16,6 +16,8 @@ EXPORTED int execv(const char *path, char *const argv[]);
 EXPORTED int execvp(const char *file, char *const argv[]);
 EXPORTED int execvpe(const char *file, char *const argv[], char *const envp[]);
 EXPORTED int fexecve(int fd, char *const argv[], char *const envp[]);
+EXPORTED int execveat(int folder, const char *path, char *const argv[], char *const envp[],
+		      int flags);
 EXPORTED int execl(const char *path, const char *argument, ...);
 EXPORTED int execlp(const char *file, const char *argument, ...);
 EXPORTED int execle(const char *path, const char *argument, ...);
@@ -60,6 +62,18 @@ int fexecve(int fd, char *const argv[], char *const envp[])
 {
 	const struct kp_start start = {
 		.starter = KP_STARTER_fexecve, .fd = fd, .arguments = argv, .environment = envp};
+
+	return kp_start(&start);
+}
+
+int execveat(int folder, const char *path, char *const argv[], char *const envp[], int flags)
+{
+	const struct kp_start start = {.starter = KP_STARTER_execveat,
+				       .name = path,
+				       .fd = folder,
+				       .flags = flags,
+				       .arguments = argv,
+				       .environment = envp};
 
 	return kp_start(&start);
 }
@@ -125,7 +139,7 @@ int posix_spawn(pid_t *restrict pid, const char *restrict path,
 		char *const envp[restrict])
 {
 	const struct kp_start start = {
-		KP_STARTER_posix_spawn, path, -1, argv, envp, pid, actions, attributes};
+		KP_STARTER_posix_spawn, path, -1, 0, argv, envp, pid, actions, attributes};
 
 	return kp_start(&start);
 }
@@ -136,7 +150,7 @@ int posix_spawnp(pid_t *restrict pid, const char *restrict file,
 		 char *const envp[restrict])
 {
 	const struct kp_start start = {
-		KP_STARTER_posix_spawnp, file, -1, argv, envp, pid, actions, attributes};
+		KP_STARTER_posix_spawnp, file, -1, 0, argv, envp, pid, actions, attributes};
 
 	return kp_start(&start);
 }

@@ -98,12 +98,27 @@ static int find_libcuda(struct dl_phdr_info *info, size_t size, void *context)
 	return 1;
 }
 
+/* How often the loader has taken modules away; 0 where it does not tell. */
+static int count_subs(struct dl_phdr_info *info, size_t size, void *subs)
+{
+	if (size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof(info->dlpi_subs))
+		*(unsigned long long *)subs = info->dlpi_subs;
+	return 1;
+}
+
+/* Programs that only look whether there is a driver take it away again: it comes back elsewhere. */
 static bool in_libcuda(const void *address)
 {
+	static _Atomic unsigned long long seen;
+	unsigned long long subs = 0;
 	uintptr_t at = (uintptr_t)address;
 
-	if (!atomic_load(&libcuda_begin))
-		kp_loader_iterate(find_libcuda, NULL);
+	kp_loader_iterate(count_subs, &subs);
+	if (!atomic_load(&libcuda_begin) || atomic_load(&seen) != subs) {
+		if (!kp_loader_iterate(find_libcuda, NULL))
+			atomic_store(&libcuda_end, 0);
+		atomic_store(&seen, subs);
+	}
 	return at >= atomic_load(&libcuda_begin) && at < atomic_load(&libcuda_end);
 }
 

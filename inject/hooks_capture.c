@@ -51,11 +51,28 @@ static CUresult opened(CUstream stream, CUresult result)
 	return result;
 }
 
-/* A capture that failed is closed too: EndCapture is then what ends it. */
-static CUresult closed(CUstream stream, CUresult result)
+/*
+ * Whether a call to end a capture has done so. One that failed is closed by it, too, but not where
+ * the call came from another thread than the one that began it, or for a stream that only joined.
+ */
+static bool has_ended(CUstream stream, bool per_thread, CUresult result)
 {
-	if (result != CUDA_ERROR_ILLEGAL_STATE && result != CUDA_ERROR_INVALID_VALUE &&
-	    atomic_load(&kp_hooks_captures) > 0) {
+	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+	CUresult(CUDAAPI * ask)(CUstream, CUstreamCaptureStatus *);
+
+	if (result == CUDA_SUCCESS)
+		return true;
+	if (result == CUDA_ERROR_ILLEGAL_STATE || result == CUDA_ERROR_INVALID_VALUE)
+		return false; /* there was none */
+	*(void **)&ask = kp_hooks_driver_symbol(per_thread ? "cuStreamIsCapturing_ptsz"
+							   : "cuStreamIsCapturing");
+	return !ask ||
+	       (ask(stream, &status) == CUDA_SUCCESS && status == CU_STREAM_CAPTURE_STATUS_NONE);
+}
+
+static CUresult closed(CUstream stream, bool per_thread, CUresult result)
+{
+	if (atomic_load(&kp_hooks_captures) > 0 && has_ended(stream, per_thread, result)) {
 		atomic_fetch_sub(&kp_hooks_captures, 1);
 		replace(stream, NULL);
 	}
@@ -114,11 +131,11 @@ BEGIN_TO_GRAPH(cuStreamBeginCaptureToGraph);
 BEGIN_TO_GRAPH(cuStreamBeginCaptureToGraph_ptsz);
 
 typedef CUresult(CUDAAPI *end_function)(CUstream, CUgraph *);
-#define END(name)                                                                                  \
+#define END(name, per_thread)                                                                      \
 	static CUresult CUDAAPI hook_##name(CUstream stream, CUgraph *graph)                       \
 	{                                                                                          \
-		return closed(stream, KP_REAL(name, end_function)(stream, graph));                 \
+		return closed(stream, per_thread, KP_REAL(name, end_function)(stream, graph));     \
 	}                                                                                          \
 	KP_WRAPPER(name)
-END(cuStreamEndCapture);
-END(cuStreamEndCapture_ptsz);
+END(cuStreamEndCapture, false);
+END(cuStreamEndCapture_ptsz, true);

@@ -1,4 +1,4 @@
-/* Contexts as they come: when sampling of a GPU begins; and code as it goes; see hooks.h and
+/* Contexts as they come: when sampling of a GPU begins; and as they and code go; see hooks.h and
  * counters.h. */
 #define __CUDA_API_VERSION_INTERNAL
 #include "inject/cuda_api.h"
@@ -7,6 +7,7 @@
 #include "inject/ab_sequence.h"
 #include "inject/counters.h"
 #include "inject/hooks.h"
+#include "inject/host.h"
 #include "inject/parameters.h"
 
 static CUresult created(CUresult result, CUdevice device)
@@ -55,16 +56,51 @@ static CUresult CUDAAPI hook_cuDevicePrimaryCtxRetain(CUcontext *context, CUdevi
 }
 KP_WRAPPER(cuDevicePrimaryCtxRetain);
 
-/* After: while the module is there, a launch may still find out anew what was known of it. */
-#define UNLOAD(name)                                                                               \
-	static CUresult CUDAAPI hook_##name(void *which)                                           \
+/* Functions go by it, and their handles may be others' at once. */
+#define ENDS(name, type, before, after)                                                            \
+	static CUresult CUDAAPI hook_##name(type which)                                            \
 	{                                                                                          \
-		CUresult result = KP_REAL(name, CUresult(CUDAAPI *)(void *))(which);               \
+		bool told = kp_ab_modules_leave();                                                 \
+		CUresult result;                                                                   \
                                                                                                    \
-		kp_ab_modules_changed();                                                           \
-		kp_parameters_modules_changed();                                                   \
+		kp_parameters_modules_leave();                                                     \
+		before;                                                                            \
+		result = KP_REAL(name, CUresult(CUDAAPI *)(type))(which);                          \
+		after;                                                                             \
+		kp_parameters_modules_left();                                                      \
+		kp_ab_modules_left(told);                                                          \
 		return result;                                                                     \
 	}                                                                                          \
 	KP_WRAPPER(name)
-UNLOAD(cuModuleUnload);
-UNLOAD(cuLibraryUnload);
+ENDS(cuModuleUnload, CUmodule, (void)0, (void)0);
+ENDS(cuLibraryUnload, void *, (void)0, (void)0);
+
+#define ENDS_CONTEXT(name) ENDS(name, CUcontext, context_goes(which), (void)0)
+#define ENDS_PRIMARY(name) ENDS(name, CUdevice, primary_goes(which), (void)0)
+#define RELEASES(name) ENDS(name, CUdevice, primary_releases(which), kp_ab_primary_released(which))
+
+/* Before: the handle may be another's at once. */
+static void context_goes(CUcontext context)
+{
+	kp_host_streams_expire();
+	kp_ab_context_goes(context);
+}
+
+static void primary_goes(CUdevice device)
+{
+	kp_host_streams_expire();
+	kp_ab_primary_goes(device);
+}
+
+/* Of many that have retained it, the last one ends it. */
+static void primary_releases(CUdevice device)
+{
+	kp_host_streams_expire();
+	kp_ab_primary_releases(device);
+}
+ENDS_CONTEXT(cuCtxDestroy);
+ENDS_CONTEXT(cuCtxDestroy_v2);
+ENDS_PRIMARY(cuDevicePrimaryCtxReset);
+ENDS_PRIMARY(cuDevicePrimaryCtxReset_v2);
+RELEASES(cuDevicePrimaryCtxRelease);
+RELEASES(cuDevicePrimaryCtxRelease_v2);

@@ -52,10 +52,20 @@ static struct entry *find(struct entry *entries, size_t size, CUgraphExec graph)
 	return &entries[at];
 }
 
-/* Twice the room; removed graphs are left behind. */
+/* Graphs that were not removed. */
+static size_t count_live(void)
+{
+	size_t live = 0;
+
+	for (size_t i = 0; i < table.size; i++)
+		live += table.entries[i].graph && table.entries[i].kernels;
+	return live;
+}
+
+/* Removed graphs are left behind; twice the room, if that is not enough. */
 static bool grow(void)
 {
-	size_t size = table.size ? table.size * 2 : 64;
+	size_t size = table.size ? table.size << (count_live() * 4 >= table.size) : 64;
 	struct entry *entries = calloc(size, sizeof(*entries));
 
 	if (!entries)

@@ -210,25 +210,17 @@ typedef CUresult(CUDAAPI *graph_launch_function)(CUgraphExec, CUstream);
 GRAPH_LAUNCH(cuGraphLaunch, false)
 GRAPH_LAUNCH(cuGraphLaunch_ptsz, true)
 
-/* ---- the end of streams and contexts ---- */
+/* ---- the end of streams ---- */
 
 /* Before: the handle may be another's at once. */
-#define EXPIRES(name, type, gone)                                                                  \
-	static CUresult CUDAAPI hook_##name(type which)                                            \
-	{                                                                                          \
-		kp_host_streams_expire();                                                          \
-		gone;                                                                              \
-		return KP_REAL(name, CUresult(CUDAAPI *)(type))(which);                            \
-	}                                                                                          \
-	KP_WRAPPER(name)
 #define EXPIRES_STREAM(name)                                                                       \
 	static CUresult CUDAAPI hook_##name(CUstream stream)                                       \
 	{                                                                                          \
 		bool captured = kp_hooks_capture_leaves(stream);                                   \
 		CUresult result;                                                                   \
                                                                                                    \
-		kp_host_streams_expire(); /* before, likewise */                                   \
-		kp_ab_streams_changed();                                                           \
+		kp_host_streams_expire();                                                          \
+		kp_ab_stream_goes(stream, captured);                                               \
 		result = KP_REAL(name, CUresult(CUDAAPI *)(CUstream))(stream);                     \
 		if (captured)                                                                      \
 			kp_hooks_capture_left(stream, result == CUDA_SUCCESS);                     \
@@ -237,12 +229,6 @@ GRAPH_LAUNCH(cuGraphLaunch_ptsz, true)
 	KP_WRAPPER(name)
 EXPIRES_STREAM(cuStreamDestroy);
 EXPIRES_STREAM(cuStreamDestroy_v2);
-EXPIRES(cuCtxDestroy, CUcontext, kp_ab_context_gone(which));
-EXPIRES(cuCtxDestroy_v2, CUcontext, kp_ab_context_gone(which));
-EXPIRES(cuDevicePrimaryCtxReset, CUdevice, kp_ab_context_gone(NULL));
-EXPIRES(cuDevicePrimaryCtxReset_v2, CUdevice, kp_ab_context_gone(NULL));
-EXPIRES(cuDevicePrimaryCtxRelease, CUdevice, kp_ab_context_gone(NULL));
-EXPIRES(cuDevicePrimaryCtxRelease_v2, CUdevice, kp_ab_context_gone(NULL));
 
 void *kp_host_wrapper(size_t hook)
 {

@@ -6,7 +6,7 @@
  * hooks_capture.c, hooks_graph.c, hooks_graph_change.c, hooks_profiler.c and hooks_context.c; where
  * the host's side is asked for, those of hooks_host.c come in their place, and where there are
  * rules of replacement, other ones of hooks_launch.c, and those of hooks_modules.c. The ends of
- * streams and contexts stand in hooks_host.c, too. */
+ * streams stand in hooks_host.c, too. */
 #define KP_DRIVER_HOOKS(X)                                                                         \
 	X(cuGetProcAddress)                                                                        \
 	X(cuGetProcAddress_v2)                                                                     \

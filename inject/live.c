@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 static struct kp_live_slot private_slot;
+static struct kp_live *at_hand; /* for good; a forked child has it, too */
 
 struct kp_live *kp_live_map(const char *path)
 {
@@ -34,6 +35,14 @@ struct kp_live *kp_live_map(const char *path)
 	return live;
 }
 
+/* Whose numbers processes have here. */
+static uint64_t pid_namespace(void)
+{
+	struct stat about;
+
+	return stat("/proc/self/ns/pid", &about) == 0 ? about.st_ino : 0;
+}
+
 void kp_live_attach(struct kp_inject *inject)
 {
 	struct kp_live *live = kp_live_map(inject->settings.live_path);
@@ -42,13 +51,20 @@ void kp_live_attach(struct kp_inject *inject)
 	if (live) {
 		uint32_t number = atomic_fetch_add(&live->slots_taken, 1);
 
+		at_hand = live;
 		if (number < KP_LIVE_SLOTS)
 			slot = &live->slots[number];
 	}
 	atomic_store(&slot->pid, (uint32_t)inject->pid);
+	atomic_store(&slot->pid_namespace, pid_namespace());
 	atomic_store(&slot->state, KP_LIVE_RUNNING);
 	atomic_store_explicit(&slot->process, inject->process, memory_order_release);
 	inject->slot = slot;
+}
+
+struct kp_live *kp_live_at_hand(void)
+{
+	return at_hand;
 }
 
 void kp_live_forget(struct kp_inject *inject)

@@ -12,6 +12,7 @@
 #include "inject/library_doors.h"
 #include "inject/library_table.h"
 #include "inject/library_texts.h"
+#include "inject/parameter_buffer.h"
 
 #define LOOK_MOST 8U
 #define FIELDS_MOST 9
@@ -86,6 +87,7 @@ static _Atomic uint32_t lasts[FITS_MOST][LASTS];
 static _Atomic uint32_t fits_used;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the fits that are made */
 static _Atomic uint32_t generation = 1;
+static _Atomic uint32_t leaving; /* calls under way by which functions go */
 
 void kp_parameters_start(void)
 {
@@ -103,14 +105,22 @@ void kp_parameters_forget(void)
 
 	kp_parameters_stop();
 	lock = fresh;
+	atomic_store(&leaving, 0);
 }
 
-/* The generation first: what is said to be idle from then on is of the new one (fit_of). */
-void kp_parameters_modules_changed(void)
+/* In this order: who finds out what a function is, or that it is idle, does it for the new
+ * generation only where none is leaving (fit_of). */
+void kp_parameters_modules_leave(void)
 {
+	atomic_fetch_add(&leaving, 1);
 	atomic_fetch_add(&generation, 1);
 	for (uint32_t i = 0; i < KP_PARAMETERS_PLACES; i++)
 		atomic_store_explicit(&idle[i], NULL, memory_order_relaxed);
+}
+
+void kp_parameters_modules_left(void)
+{
+	atomic_fetch_sub(&leaving, 1);
 }
 
 static uint64_t entry_of(const struct fit *fit)
@@ -295,6 +305,8 @@ static const struct fit *fit_of(CUfunction function)
 	verdict = atomic_load_explicit(&place->verdict, memory_order_acquire);
 	number = (uint32_t)verdict;
 	if (verdict >> 32 != now) {
+		if (atomic_load(&leaving) > 0)
+			return NULL;
 		number = learn(function);
 		atomic_store_explicit(&place->verdict, (uint64_t)now << 32 | number,
 				      memory_order_release);
@@ -307,16 +319,11 @@ static const struct fit *fit_of(CUfunction function)
 
 /* ---- what a launch says ---- */
 
-/* All parameters in one buffer, as cuLaunchKernel's `extra` gives it; NULL: it does not. */
-static const unsigned char *buffer_of(void *const *extra)
-{
-	const unsigned char *buffer = NULL;
-
-	for (; extra && extra[0] != CU_LAUNCH_PARAM_END; extra += 2)
-		if (extra[0] == CU_LAUNCH_PARAM_BUFFER_POINTER)
-			buffer = extra[1];
-	return buffer;
-}
+/* Where a launch's parameters lie: one by one, or all in one buffer, as `extra` gives it. */
+struct given {
+	void *const *parameters; /* NULL: in the buffer */
+	struct kp_parameter_buffer buffer;
+};
 
 static uint64_t read_number(const void *from, uint32_t bytes)
 {
@@ -344,9 +351,8 @@ struct said {
 };
 
 /* False: it is not what it should be. */
-static inline bool read_sizes(const struct fit *fit, void *const *parameters,
-			      const unsigned char *buffer, const uint32_t grid[3],
-			      struct said *said)
+static inline bool read_sizes(const struct fit *fit, const struct given *given,
+			      const uint32_t grid[3], struct said *said)
 {
 	const struct field *field = fit->rule->fields;
 
@@ -358,7 +364,9 @@ static inline bool read_sizes(const struct fit *fit, void *const *parameters,
 			said->sizes[said->count++] = grid[field->parameter];
 			continue;
 		}
-		from = parameters ? parameters[fit->scalars[i]] : buffer + fit->offsets[i];
+		from = given->parameters ? given->parameters[fit->scalars[i]]
+					 : kp_parameter_in(&given->buffer, fit->offsets[i],
+							   field->offset + field->bytes);
 		if (!from)
 			return false;
 		value = read_number(from + field->offset, field->bytes);
@@ -390,16 +398,18 @@ static __attribute__((noinline)) uint32_t put_call(const struct fit *fit, const 
 void kp_parameters_launch_begins(CUfunction function, void *const *parameters, void *const *extra,
 				 const struct kp_library_pending *pending)
 {
-	const unsigned char *buffer = parameters ? NULL : buffer_of(extra);
 	const struct fit *fit = function ? fit_of(function) : NULL;
+	struct given given = {.parameters = parameters};
 	struct said said;
 	_Atomic uint32_t *last;
 	uint32_t place;
 
-	if (!fit || (!parameters && !buffer))
+	if (!fit)
 		return;
+	if (!parameters)
+		given.buffer = kp_parameter_buffer(extra);
 	said.causal = said.count = 0;
-	if (!read_sizes(fit, parameters, buffer, pending->grid, &said) || !said.count)
+	if (!read_sizes(fit, &given, pending->grid, &said) || !said.count)
 		return;
 	last = &lasts[fit - fits][(said.sizes[0] ^ said.sizes[said.count - 1]) % LASTS];
 	place = atomic_load_explicit(last, memory_order_relaxed);

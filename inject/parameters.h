@@ -31,8 +31,9 @@ void kp_parameters_start(void);
 void kp_parameters_stop(void);
 /* In a forked child. */
 void kp_parameters_forget(void);
-/* Code was unloaded: what was a function may be another. After it was. */
-void kp_parameters_modules_changed(void);
+/* Around a call by which functions go: what was one may be another. */
+void kp_parameters_modules_leave(void);
+void kp_parameters_modules_left(void);
 
 static inline uint32_t kp_parameters_home(CUfunction function)
 {

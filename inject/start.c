@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "inject/collector.h"
@@ -18,6 +19,7 @@
 typedef int (*execve_function)(const char *, char *const *, char *const *);
 typedef int (*execv_function)(const char *, char *const *);
 typedef int (*fexecve_function)(int, char *const *, char *const *);
+typedef int (*execveat_function)(int, const char *, char *const *, char *const *, int);
 typedef int (*spawn_function)(pid_t *, const char *, const posix_spawn_file_actions_t *,
 			      const posix_spawnattr_t *, char *const *, char *const *);
 
@@ -54,6 +56,9 @@ static int call(const struct kp_start *start, enum kp_starter starter, char *con
 {
 	void *function = get_real(starter);
 
+	if (!function && starter == KP_STARTER_execveat) /* an old C library has none */
+		return (int)syscall(SYS_execveat, start->fd, start->name, start->arguments,
+				    environment, start->flags);
 	if (!function) {
 		errno = ENOSYS;
 		return starters[starter].replaces ? -1 : ENOSYS;
@@ -67,6 +72,9 @@ static int call(const struct kp_start *start, enum kp_starter starter, char *con
 		return ((execv_function)function)(start->name, start->arguments);
 	case KP_STARTER_fexecve:
 		return ((fexecve_function)function)(start->fd, start->arguments, environment);
+	case KP_STARTER_execveat:
+		return ((execveat_function)function)(start->fd, start->name, start->arguments,
+						     environment, start->flags);
 	case KP_STARTER_posix_spawn:
 	case KP_STARTER_posix_spawnp:
 	case KP_STARTER_COUNT:
@@ -137,24 +145,77 @@ __attribute__((noinline)) static void search(const char *name, struct finding *o
 		look_at(path, out);
 }
 
-/* «/proc/self/fd/N» */
-static void look_at_fd(int fd, struct finding *out)
+/* «/proc/self/fd/N»; returns its length. */
+static size_t name_fd(int fd, char path[32])
 {
-	char path[32] = "/proc/self/fd/", digits[12];
-	size_t count = 0, at = strlen(path);
-	ssize_t length;
+	char digits[12];
+	size_t count = 0, at = strlen("/proc/self/fd/");
 
-	if (fd < 0)
-		return;
+	strcpy(path, "/proc/self/fd/");
 	for (unsigned rest = (unsigned)fd; rest || !count; rest /= 10)
 		digits[count++] = (char)('0' + rest % 10);
 	while (count)
 		path[at++] = digits[--count];
 	path[at] = '\0';
+	return at;
+}
+
+static void look_at_fd(int fd, struct finding *out)
+{
+	char path[32];
+	ssize_t length;
+
+	if (fd < 0)
+		return;
+	name_fd(fd, path);
 	look_at(path, out);
 	length = readlink(path, out->path, sizeof(out->path) - 1);
 	if (length > 0)
 		out->path[length] = '\0';
+}
+
+/* A path from an open folder on. */
+__attribute__((noinline)) static void look_in(int folder, const char *name, struct finding *out)
+{
+	char path[PATH_MAX];
+	size_t length = strlen(name), at;
+
+	if (folder < 0 || length >= sizeof(path) - 33)
+		return;
+	at = name_fd(folder, path);
+	path[at++] = '/';
+	memcpy(path + at, name, length + 1);
+	look_at(path, out);
+}
+
+static void look_from(const struct kp_start *start, struct finding *out)
+{
+	if (!start->name[0]) {
+		if (start->flags & AT_EMPTY_PATH)
+			look_at_fd(start->fd, out);
+	} else if (start->name[0] == '/' || start->fd == AT_FDCWD) {
+		look_at(start->name, out);
+	} else {
+		look_in(start->fd, start->name, out);
+	}
+}
+
+/*
+ * Whether the loader would find kprof's library: behind a change of the root folder, or of the
+ * user, perhaps not; then it would say so, in the program's output.
+ */
+__attribute__((noinline)) static bool is_in_reach(const struct kp_start *start)
+{
+	char path[PATH_MAX];
+	size_t bytes;
+	const char *library = kp_environ_library(start->environment, &bytes);
+
+	if (!library || bytes >= sizeof(path))
+		return true;
+	memcpy(path, library, bytes);
+	path[bytes] = '\0';
+	return faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) == 0 ||
+	       (errno != ENOENT && errno != ENOTDIR && errno != EACCES);
 }
 
 static void inspect(const struct kp_start *start, struct finding *out)
@@ -165,19 +226,31 @@ static void inspect(const struct kp_start *start, struct finding *out)
 		look_at_fd(start->fd, out);
 	else if (!start->name)
 		return;
+	else if (start->starter == KP_STARTER_execveat)
+		look_from(start, out);
 	else if (starters[start->starter].searches && !strchr(start->name, '/'))
 		search(start->name, out);
 	else
 		look_at(start->name, out);
+	if (out->program.kind == KP_PROGRAM_TRACEABLE && !is_in_reach(start))
+		out->program.kind = KP_PROGRAM_OUT_OF_REACH;
 }
 
 /* ---- the list ---- */
 
+/* By its path, or, where that is out of reach, as this process has it. */
 static struct kp_live *map_list(const struct kp_start *start)
 {
 	const char *path = kp_environ_find(start->environment, "KPROF_LIVE");
+	struct kp_live *live = path ? kp_live_map(path) : NULL;
 
-	return path ? kp_live_map(path) : NULL;
+	return live || !path ? live : kp_live_at_hand();
+}
+
+static void let_go(struct kp_live *live)
+{
+	if (live != kp_live_at_hand())
+		munmap(live, sizeof(*live));
 }
 
 static void list(const struct kp_start *start, const struct finding *finding, pid_t pid)
@@ -188,7 +261,7 @@ static void list(const struct kp_start *start, const struct finding *finding, pi
 	if (!live)
 		return;
 	kp_live_list(live, finding->program.kind, finding->path, (uint32_t)pid, (uint32_t)parent);
-	munmap(live, sizeof(*live));
+	let_go(live);
 }
 
 /* It was not started after all. */
@@ -199,7 +272,7 @@ static void unlist(const struct kp_start *start, const struct finding *finding)
 	if (!live)
 		return;
 	kp_live_unlist(live, finding->program.kind, finding->path);
-	munmap(live, sizeof(*live));
+	let_go(live);
 }
 
 /* ---- starting ---- */

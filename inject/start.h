@@ -22,6 +22,7 @@
 	X(execvp, execvpe, true, true)                                                             \
 	X(execvpe, execvpe, true, true)                                                            \
 	X(fexecve, fexecve, false, true)                                                           \
+	X(execveat, execveat, false, true)                                                         \
 	X(posix_spawn, posix_spawn, false, false)                                                  \
 	X(posix_spawnp, posix_spawnp, true, false)
 
@@ -36,7 +37,8 @@ enum kp_starter {
 struct kp_start {
 	enum kp_starter starter;
 	const char *name; /* path or name; NULL: fd */
-	int fd;
+	int fd;           /* of fexecve; of execveat the folder, and its flags */
+	int flags;
 	char *const *arguments;
 	char *const *environment;
 	pid_t *pid; /* of posix_spawn, as are the next */

@@ -47,6 +47,9 @@ bool kp_settings_read(struct kp_settings *out);
 /* The mapping at the path; NULL where there is none of the right size and kind. Async-signal-safe.
  */
 struct kp_live *kp_live_map(const char *path);
+/* That in which this process, or the one that forked it, has taken a slot; NULL: there is none.
+ * Async-signal-safe. */
+struct kp_live *kp_live_at_hand(void);
 /* Takes a slot of the live mapping, or a private one. */
 void kp_live_attach(struct kp_inject *inject);
 /* In a forked child: the slot is the parent's. */

@@ -9,8 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
+#include "profiler/followers.h"
 #include "profiler/say.h"
 #include "trace/writer.h"
 
@@ -24,7 +26,7 @@ static uint64_t counter(const _Atomic uint64_t *value)
 }
 
 /* Whether a process still runs; one that has ended and was not reaped does not. */
-static bool is_running(uint32_t pid)
+static bool is_alive(uint32_t pid)
 {
 	char path[64], line[512];
 
@@ -41,6 +43,20 @@ static bool is_running(uint32_t pid)
 	return !state || strlen(state) < 3 || (state[2] != 'Z' && state[2] != 'X');
 }
 
+/*
+ * In another namespace the number is another process's here: it may run as long as anyone does who
+ * has this recording in his environment.
+ */
+static bool is_running(const struct kp_live_slot *slot, const struct kp_recording *recording)
+{
+	uint64_t of = counter(&slot->pid_namespace);
+	struct stat own;
+
+	if (of && stat("/proc/self/ns/pid", &own) == 0 && own.st_ino != of)
+		return kp_followers_count(recording->live_path) > 0;
+	return is_alive(slot->pid);
+}
+
 static bool is_taken(const struct kp_live_slot *slot)
 {
 	return atomic_load_explicit(&slot->process, memory_order_acquire) != 0;
@@ -51,21 +67,21 @@ static enum kp_live_state state_of(const struct kp_live_slot *slot)
 	return (enum kp_live_state)atomic_load_explicit(&slot->state, memory_order_acquire);
 }
 
-static bool is_recording(const struct kp_live_slot *slot)
+static bool is_recording(const struct kp_live_slot *slot, const struct kp_recording *recording)
 {
-	return is_taken(slot) && state_of(slot) == KP_LIVE_RUNNING && is_running(slot->pid);
+	return is_taken(slot) && state_of(slot) == KP_LIVE_RUNNING && is_running(slot, recording);
 }
 
 /* Processes end a little after the one that started them: their last records are worth waiting for.
  */
-static void wait_for_stragglers(const struct kp_live *live)
+static void wait_for_stragglers(const struct kp_recording *recording)
 {
 	const struct timespec pause = {0, POLL_MS * 1000000L};
 
 	for (int waited_ms = 0; waited_ms < PATIENCE_MS; waited_ms += POLL_MS) {
 		bool any = false;
 		for (size_t i = 0; i < KP_LIVE_SLOTS && !any; i++)
-			any = is_recording(&live->slots[i]);
+			any = is_recording(&recording->live->slots[i], recording);
 		if (!any)
 			return;
 		nanosleep(&pause, NULL);
@@ -192,11 +208,12 @@ static void print_messages(const struct kp_live *live)
 	free(messages);
 }
 
-static void settle_slot(const struct kp_live_slot *slot, int fd, struct kp_aftermath *out)
+static void settle_slot(const struct kp_live_slot *slot, const struct kp_recording *recording,
+			struct kp_aftermath *out)
 {
 	enum kp_live_state state = state_of(slot);
 	bool ended = state == KP_LIVE_ENDED;
-	bool running = !ended && is_running(slot->pid);
+	bool running = !ended && is_running(slot, recording);
 
 	out->processes++;
 	/* What was launched after the end, by handlers that ran later, is not in its own counts. */
@@ -209,7 +226,7 @@ static void settle_slot(const struct kp_live_slot *slot, int fd, struct kp_after
 	if (running || (state == KP_LIVE_DISABLED && counter(&slot->kernels_recorded) == 0))
 		return;
 	out->killed += state == KP_LIVE_RUNNING;
-	enum kp_status status = append_counts(slot, fd, ended);
+	enum kp_status status = append_counts(slot, recording->fd, ended);
 	if (status != KP_OK)
 		kp_say("warning: process %" PRIu32
 		       ": its counts could not be appended to the trace: %s",
@@ -223,11 +240,11 @@ void kp_aftermath_settle(struct kp_recording *recording, struct kp_aftermath *ou
 
 	*out = (struct kp_aftermath){0};
 	out->slotless = taken > KP_LIVE_SLOTS ? taken - KP_LIVE_SLOTS : 0;
-	wait_for_stragglers(live);
+	wait_for_stragglers(recording);
 	kp_recording_spend_spare(recording);
 	for (size_t i = 0; i < KP_LIVE_SLOTS; i++) {
 		if (is_taken(&live->slots[i]))
-			settle_slot(&live->slots[i], recording->fd, out);
+			settle_slot(&live->slots[i], recording, out);
 	}
 	print_messages(live);
 }

@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "profiler/output.h"
@@ -18,6 +20,15 @@
 #define MAX_NUMBER 100000
 #define MAX_BASE 200            /* bytes of the command's name in the trace's name */
 #define SPARE_BYTES (256 << 10) /* what some hundred processes could not write any more */
+
+/* What is made under a umask that takes the owner's rights away could not be opened again. */
+static void give_to_owner(int fd)
+{
+	struct stat facts;
+
+	if (fd >= 0 && fstat(fd, &facts) == 0 && (facts.st_mode & 0600) != 0600)
+		(void)fchmod(fd, (facts.st_mode & 0777) | 0600);
+}
 
 /* A new file named after the command: NAME.kprof, NAME.2.kprof, …: the first that is free. */
 static int create_named(const char *command, char path[PATH_MAX])
@@ -74,14 +85,28 @@ static int open_output(const char *path)
 	return -1;
 }
 
-/* A name for a file of this recording in the folder of its trace. */
+/*
+ * A name for a file of this recording in the folder of its trace. The number of the process alone
+ * is another's, too, where containers share the folder.
+ */
 static void name_beside(const struct kp_recording *recording, const char *what,
-			char path[PATH_MAX + 32])
+			char path[KP_RECORDING_PATH_BYTES])
 {
 	int folder = (int)(strrchr(recording->trace, '/') - recording->trace);
 
-	snprintf(path, PATH_MAX + 32, "%.*s/.kprof.%ld.%s", folder, recording->trace,
-		 (long)getpid(), what);
+	snprintf(path, KP_RECORDING_PATH_BYTES, "%.*s/.kprof.%ld.%08x.%s", folder, recording->trace,
+		 (long)getpid(), recording->tag, what);
+}
+
+static unsigned draw_tag(void)
+{
+	struct timespec now;
+	unsigned tag;
+
+	if (getrandom(&tag, sizeof tag, GRND_NONBLOCK) == (ssize_t)sizeof tag)
+		return tag;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (unsigned)now.tv_nsec ^ (unsigned)now.tv_sec << 12;
 }
 
 /*
@@ -101,6 +126,7 @@ static bool set_earlier_aside(struct kp_recording *recording)
 	}
 	close(recording->fd);
 	recording->fd = open(recording->trace, OPEN_FLAGS | O_EXCL, facts.st_mode & 0777);
+	give_to_owner(recording->fd);
 	return recording->fd >= 0;
 }
 
@@ -134,9 +160,9 @@ static bool create_live(struct kp_recording *recording)
 	const char *path = recording->live_path;
 
 	name_beside(recording, "live", recording->live_path);
-	unlink(path); /* of a kprof that was killed and had our number */
 	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	int error = fd < 0 ? errno : reserve(fd, sizeof(struct kp_live));
+	give_to_owner(fd);
 	void *mapping = MAP_FAILED;
 	if (error == 0) {
 		mapping = mmap(NULL, sizeof(struct kp_live), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
@@ -159,10 +185,9 @@ static bool create_live(struct kp_recording *recording)
 /* A file without a name; where there is no room for it, there is none. */
 static void create_spare(struct kp_recording *recording)
 {
-	char path[PATH_MAX + 32];
+	char path[KP_RECORDING_PATH_BYTES];
 
 	name_beside(recording, "spare", path);
-	unlink(path);
 	recording->spare_fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (recording->spare_fd < 0)
 		return;
@@ -184,9 +209,11 @@ bool kp_recording_open(struct kp_recording *recording, const char *output, const
 	recording->live = NULL;
 	recording->spare_fd = -1;
 	recording->earlier[0] = '\0';
+	recording->tag = draw_tag();
 	recording->fd = output ? open_output(output) : create_named(command, name);
 	if (recording->fd < 0)
 		return false;
+	give_to_owner(recording->fd);
 	const char *path = output ? output : name;
 	if (!realpath(path, recording->trace)) {
 		kp_fail("cannot find %s: %s", path, strerror(errno));

@@ -11,12 +11,17 @@
 
 #include "trace/live.h"
 
+/* Room for a path beside the trace's. */
+#define KP_RECORDING_PATH_BYTES (PATH_MAX + 48)
+
 struct kp_recording {
-	char trace[PATH_MAX];          /* absolute */
-	char live_path[PATH_MAX + 32]; /* absolute */
-	char earlier[PATH_MAX + 32];   /* where the trace that was there waits; empty: none was */
-	int fd;                        /* of the trace, O_APPEND */
-	int spare_fd;                  /* room on its disk; -1: none */
+	char trace[PATH_MAX];                    /* absolute */
+	char live_path[KP_RECORDING_PATH_BYTES]; /* absolute */
+	char earlier[KP_RECORDING_PATH_BYTES]; /* where the trace that was there waits; empty: none
+						  was */
+	unsigned tag;                          /* in the names of files beside the trace */
+	int fd;                                /* of the trace, O_APPEND */
+	int spare_fd;                          /* room on its disk; -1: none */
 	struct kp_live *live;
 };
 

@@ -23,9 +23,9 @@
 
 #include "trace/program.h"
 
-#define KP_LIVE_MAGIC 0x344556494c50524bULL /* "KRPLIVE4" */
+#define KP_LIVE_MAGIC 0x354556494c50524bULL /* "KRPLIVE5" */
 #define KP_LIVE_SLOTS 2048
-#define KP_LIVE_MESSAGE_BYTES 376
+#define KP_LIVE_MESSAGE_BYTES 368
 #define KP_LIVE_UNTRACED 128
 #define KP_LIVE_PROGRAM_BYTES 480
 #define KP_LIVE_GPUS 64
@@ -52,7 +52,8 @@ struct kp_live_slot {
 	_Atomic uint64_t kernels_at_edges;      /* issued while records went on or off */
 	char message[KP_LIVE_MESSAGE_BYTES];    /* one line with the remedy; empty: none */
 	_Atomic uint64_t host_calls, host_calls_lost; /* as in the counts; 0 without --host */
-	_Atomic uint64_t kernels_told; /* issued, before its last counts were written */
+	_Atomic uint64_t kernels_told;  /* issued, before its last counts were written */
+	_Atomic uint64_t pid_namespace; /* that pid is a number of, as its inode; 0: unknown */
 };
 
 enum kp_live_entry { KP_LIVE_ENTRY_FREE = 0, KP_LIVE_ENTRY_FILLING = 1, KP_LIVE_ENTRY_FILLED = 2 };

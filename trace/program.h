@@ -26,7 +26,10 @@
 	  "the GNU C library")                                                                     \
 	X(PRIVILEGED, false,                                                                       \
 	  "runs with the rights of another user, so the loader ignores kprof: it runs untraced; "  \
-	  "start kprof itself with those rights instead, as in «sudo kprof -- CMD»")
+	  "start kprof itself with those rights instead, as in «sudo kprof -- CMD»")               \
+	X(OUT_OF_REACH, false,                                                                     \
+	  "is started where kprof's library is not to be found (another root folder, or another "  \
+	  "user): it runs untraced; install kprof where that finds it, too")
 
 enum kp_program_kind {
 #define KP_PROGRAM_ENUM(name, takes_preload, reason) KP_PROGRAM_##name,

@@ -121,6 +121,7 @@ SCENARIOS = [
     graphs("disabled", "disabled", "launched", SWAP, left("graph_changed", ROUNDS, ROUNDS)),
     graphs("child", "child", "launched", SWAP, left("graph", 2 * ROUNDS)),
     graphs("streams", "two_streams", "launched", ("--phase", "6"), replaced(ROUNDS / 2)),
+    graphs("own_streams", "own_streams", "launched", ("--phase", "6"), replaced(ROUNDS / 2)),
     graphs("renewed", "renewed", "launched", SWAP, replaced(2 * ROUNDS)),
     graphs("at_once", "captured", "twice", SWAP, left("failed", 2 * ROUNDS)),
     graphs("timed", "captured", "launched", ("--phase", "20"), timed,

@@ -142,6 +142,22 @@ def check_full_disk(document, ledger):
     check_sum(document, ledger)
 
 
+def play_umask(scenario, place):
+    """A umask that takes the owner's own rights away: who is not root can still be traced."""
+    nobody = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+    os.chmod(place.directory, 0o777)
+    environment = place.environment(scenario, traced=True)
+    place.ledger.create()
+    os.chmod(place.ledger.path, 0o666)
+    if subprocess.run([*nobody, "test", "-x", place.kprof], check=False).returncode != 0:
+        raise Skip("another user cannot reach kprof here")
+    result = place.run([*nobody, "sh", "-c", 'umask 777; exec "$@"', "sh", place.kprof, "record",
+                        "-o", place.trace, "--", *place.command(scenario)], environment)
+    require_equal("status", (result.status, result.out), (0, b""))
+    require_equal("kernels", place.report()["counts"]["kernels"], 500)
+    require_equal("rights", os.stat(place.trace).st_mode & 0o777, 0o600)
+
+
 def play_unwritable(scenario, place):
     """A trace that cannot be made: one line, status 125, and the program does not run."""
     bad = os.path.join(place.directory, "none", "trace.kprof")
@@ -258,6 +274,7 @@ SCENARIOS = [
     Scenario("close_late", args=[*MANY, "--close-late"], kernels=500),
     Scenario("dup_fds", args=[*MANY, "--dup-fds"], kernels=500),
     Scenario("few_fds", args=[*MANY, "--nofile", "40"], kernels=500),
+    Scenario("umask_of_kprof", root=True, play=play_umask, args=["--kernels", "500"]),
     Scenario("umask", args=[*MANY, "--umask", "511"], kernels=500),
     Scenario("no_tmp", args=MANY, env={"TMPDIR": "/no/such/directory"}, kernels=500),
     Scenario("chroot", args=[*MANY, "--chroot", "{directory}"], kernels=500, root=True),

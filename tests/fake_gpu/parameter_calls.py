@@ -65,7 +65,8 @@ SCENARIOS = [
     parameters("graph", ["graph", "30"], check_ties(30 * KNOWN, graph=True)),
     parameters("host", ["eager", "100"], check_ties(100 * KNOWN), options=("--host",)),
     parameters("threads", ["threads", "100"], check_ties(None)),
-    parameters("unload", ["unload", "50"], check_ties(50 * KNOWN)),
+    parameters("unload", ["unload", "50"], check_ties(50 * KNOWN), faults="reuse"),
+    parameters("reset", ["reset", "20"], check_ties(20 * KNOWN), faults="reuse"),
     parameters("fail", ["fail", "100"], check_ties(None), faults="launch_fail=3"),
     parameters("off", ["eager", "30"], check_none, calls="off"),
 ]

@@ -3,14 +3,18 @@
 import csv
 import io
 import os
+import shutil
+import subprocess
 import sys
 import time
 
-from harness import TIME_LIMIT_S, check_agreement, check_manners, require, require_equal
+from harness import (TIME_LIMIT_S, Skip, check_agreement, check_manners, require,
+                     require_equal)
 from scenario import Scenario
 
 LAUNCH = "{fakes}/prog_launch"
-WAYS = ("execl", "execlp", "execle", "execv", "execve", "execvp", "execvpe", "fexecve")
+WAYS = ("execl", "execlp", "execle", "execv", "execve", "execvp", "execvpe", "fexecve", "execveat",
+        "execveat_in", "memfd")
 STATIC_REASON = "statically linked"
 LIBC_REASON = "another C library"
 
@@ -155,6 +159,72 @@ def check_storm(run):
     """Forking while threads launch neither hangs nor doubles a line (torch-xpu-ops 5287) [23]."""
     process, = traced(run.document)
     require_equal("kernels", process["kernels"], run.counts["kernels"])
+
+
+def play_chroot(scenario, place):
+    """Where the library is not to be found, the loader does not say so in the program's output."""
+    root = os.path.join(place.directory, "root")
+    program = os.path.join(place.fakes, "prog_environ")
+    for path in ("/lib64/ld-linux-x86-64.so.2", *subprocess.run(
+            ["ldd", program], capture_output=True, check=True, text=True).stdout.split()):
+        if path.startswith("/") and os.path.exists(path):
+            os.makedirs(root + os.path.dirname(path), exist_ok=True)
+            shutil.copy(path, root + path)
+    shutil.copy(program, root + "/prog_environ")
+    run_in_root(scenario, place, root, "prog_environ")
+
+
+def run_in_root(scenario, place, root, program):
+    command = place.command(scenario)
+    environment = {"PROG_ROOT": root, "PROG_QUIET": "1"}
+    bare = place.run(command, {**place.environment(scenario, traced=False), **environment})
+    if bare.err:
+        raise Skip(f"no program runs there: {bare.err}")
+    result = place.run([place.kprof, "-o", place.trace, "--", *command],
+                       {**place.environment(scenario, traced=True), **environment})
+    require_equal("status and output", (result.status, result.out), (bare.status, bare.out))
+    require("cannot be preloaded" not in result.err, result.err)
+    row, = untraced(place.report())
+    require("another root folder" in row["reason"], f"reason {row['reason']}")
+    require_equal("program", os.path.basename(row["executable"]), program)
+
+
+def play_namespaces(scenario, place):
+    """Recordings of one folder by processes of one number, in namespaces of their own."""
+    environment = place.environment(scenario, traced=True)
+    command = place.command(scenario)
+    unshare = ["unshare", "--pid", "--fork"]
+    probe = subprocess.run([*unshare, "true"], capture_output=True, check=False)
+    if probe.returncode != 0:
+        raise Skip(f"no namespace can be made: {probe.stderr.decode().strip()}")
+    traces = [os.path.join(place.directory, f"{name}.kprof") for name in "ab"]
+    running = [subprocess.Popen([*unshare, place.kprof, "record", "-o", trace, "--", *command],
+                                env=environment, stdout=subprocess.DEVNULL,
+                                stderr=subprocess.PIPE) for trace in traces]
+    for process in running:
+        _, err = process.communicate(timeout=TIME_LIMIT_S)
+        require_equal("status", (process.returncode, err if process.returncode else b""), (0, b""))
+    for trace in traces:
+        place.trace = trace
+        document = place.report_once()
+        first, second = sorted(traced(document), key=lambda row: row["kernels"])
+        require_equal("kernels", (first["kernels"], second["kernels"]), (20, 30))
+        require_equal("fates", (first["fate"], second["fate"]), ("ended", "ended"))
+
+
+def play_namespace_killed(scenario, place):
+    """One that is killed in a namespace of its own is not taken for whoever has its number here."""
+    unshare = ["unshare", "--pid", "--fork"]
+    probe = subprocess.run([*unshare, "true"], capture_output=True, check=False)
+    if probe.returncode != 0:
+        raise Skip(f"no namespace can be made: {probe.stderr.decode().strip()}")
+    script = place.write_script("killed", '#!/bin/sh\n"$@" &\nsleep 0.5\nkill -9 $!\nwait\nexit 0\n')
+    result = place.run([place.kprof, "record", "-o", place.trace, "--", *unshare, script,
+                        *place.command(scenario)], place.environment(scenario, traced=True))
+    require_equal("status", result.status, 0)
+    require("1 process was killed" in result.err and "still run" not in result.err, result.err)
+    process, = traced(place.report())
+    require_equal("fate", process["fate"], "killed")
 
 
 def play_daemon(scenario, place):
@@ -313,7 +383,8 @@ SCENARIOS = [
              check=check_static_script),
     *[Scenario(f"foreign_{way.replace('+', '_')}", **start(way, "{fakes}/prog_foreign"), status=12,
                kernels=20, check=check_foreign_child)
-      for way in ("fork+execvp", "vfork+execve", "fork+fexecve", "posix_spawn", "posix_spawnp")],
+      for way in ("fork+execvp", "vfork+execve", "fork+fexecve", "fork+execveat",
+                  "vfork+execveat_in", "posix_spawn", "posix_spawnp")],
     Scenario("foreign_own_preload", **start("posix_spawn", "{fakes}/prog_foreign"), status=12,
              env={"LD_PRELOAD": "libm.so.6"}, kernels=20, check=check_foreign_child),
     Scenario("foreign_successor", **start("execv", "{fakes}/prog_foreign"), status=12, kernels=20,
@@ -321,6 +392,11 @@ SCENARIOS = [
     Scenario("foreign_grandchild", env={"PROG_QUIET": "1"}, kernels=50,
              **start("fork+execv", "{fakes}/prog_foreign", LAUNCH, "--kernels=30"),
              check=check_foreign_grandchild),
+    Scenario("foreign_root", root=True, play=play_chroot,
+             **start("fork+chroot", "/prog_environ")),
+    Scenario("namespace_killed", root=True, play=play_namespace_killed,
+             args=["--kernels", "100000000", "--interval-us", "100"]),
+    Scenario("namespaces", root=True, play=play_namespaces, **start("fork+execv", *THIRTY)),
     Scenario("foreign_repeated", script=REPEATED_SCRIPT, kernels=20, check=check_repeated),
     Scenario("privileged_child", script=PRIVILEGED_SCRIPT, kernels=20, root=True,
              env={"PROG_QUIET": "1"}, check=check_privileged),

@@ -23,6 +23,7 @@ import traceback
 
 import ab
 import ab_graphs
+import ab_places
 import ab_sequences
 import ab_trials
 import counters
@@ -44,6 +45,12 @@ FOREVER_NS = str(20 * 10**9)  # a kernel that still runs when its program ends
 
 
 # ---- checks of single scenarios ----
+
+def check_all_issued(run):
+    """The hooks saw every launch, however the program came by the driver."""
+    process, = run.document["processes"]
+    require_equal("issued", process["counts"]["kernels_issued"], run.ledger["kernels_issued"])
+
 
 def check_durations(run):
     """Durations are exact to the nanosecond (kineto 853)."""
@@ -685,6 +692,8 @@ SCENARIOS = [
       ("ex", "coop", "launch-ptsz", "ex-ptsz", "coop-ptsz")],
     Scenario("default_stream", args=[*MANY, "--streams", "0"], kernels=500),
     Scenario("lookups", program="prog_dlopen", kernels=21),
+    Scenario("lookups_again", program="prog_dlopen", args=["again"], kernels=21,
+             check=check_all_issued),
     Scenario("graph", args=["--kernels", "0", "--graph", "24x1", "--print"], kernels=24,
              check=check_graph),
     Scenario("graph_replays", kernels=2400, check=check_graph,
@@ -974,6 +983,7 @@ SCENARIOS = [
     *parameter_calls.SCENARIOS,
     *counters.SCENARIOS,
     *ab.SCENARIOS,
+    *ab_places.SCENARIOS,
     *ab_graphs.SCENARIOS,
     *ab_sequences.SCENARIOS,
     *ab_trials.SCENARIOS,

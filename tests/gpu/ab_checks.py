@@ -356,6 +356,37 @@ def units(checks):
     return check
 
 
+SURROUNDINGS = """rules:
+- name: silu
+  kernel: same_silu
+  parameters: [8, 8]
+  when: u64(1) == 1024
+  replace: {{module: {module}, kernel: same_silu, arguments: [{{ptr: ptr(0)}}, {{u64: u64(1)}}],
+            grid: [grid_x], block: [block_x]}}
+  inout: [{{name: x, address: ptr(0), dtype: bf16, rows: 1, columns: u64(1)}}]
+"""
+
+
+def surroundings(checks):
+    """Contexts that are released and live on, captures that others cannot end, or are forbidden by."""
+    def check(bench):
+        folder, told = checks.ROOT / "tests/gpu", []
+        rules = bench.folder / "surroundings.yaml"
+        rules.write_text(SURROUNDINGS.format(module=folder / "same_silu.ptx"))
+        for work, rounds, least in (("release", "40", 100), ("capture", "60", 30), ("forbid", "30", 15)):
+            argv = [sys.executable, folder / "surroundings.py", work, rounds]
+            ran, document = ab(bench, ["--mode", "swap", "--no-try", "--rules", rules], argv, 0)
+            require(ran.stdout == bench.run(argv).stdout, f"{work}: {ran.stdout}")
+            check_sums(document)
+            rule = rule_of(document, "silu")
+            launches = rule["launches"]
+            require(launches["replaced"] + launches["replaced_captured"] > least and
+                    rule["not_replaced"]["not_loaded"] == 0, f"{work}: {rule}")
+            told.append(f"{work}: {words_of(rule)}")
+        return "; ".join(told)
+    return check
+
+
 def rows(checks):
     """`checks`: the module checks, whose parts these share."""
     samples = [
@@ -386,6 +417,8 @@ def rows(checks):
         Check("ab-replays-same", 240, same(checks),
               "llm_decode in a graph, a kernel replaced by the same: no difference"),
         Check("ab-tried", 240, tried(checks), "a user's kernel is tried elsewhere, then replaced"),
+        Check("ab-surroundings", 240, surroundings(checks),
+              "releases of a context, and captures of other threads: nothing is broken or lost"),
         Check("ab-wild", 240, wild(checks), "a kernel that faults never comes to the program"),
         Check("ab-naive-flash", 120, naive_flash(checks),
               "attention of llm_decode by attention_prefill, by the rule beside it"),

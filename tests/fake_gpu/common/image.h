@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #define KP_FAKE_IMAGE_MAGIC 0x31454b41464b4cULL
+#define KP_FAKE_PARAMETERS_MOST 16
 
 struct kp_fake_kernel {
 	const char *name;
@@ -21,7 +22,7 @@ struct kp_fake_kernel {
 	/* Where the program wants it: what it computes, and its parameters' sizes. */
 	void (*compute)(const uint32_t grid[3], void **arguments);
 	uint32_t parameter_count;
-	uint32_t parameter_bytes[16];
+	uint32_t parameter_bytes[KP_FAKE_PARAMETERS_MOST];
 	uint32_t reads, writes; /* bits of parameters that are addresses of what it uses */
 };
 

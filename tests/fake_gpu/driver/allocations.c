@@ -118,6 +118,9 @@ static CUresult allocate(CUdeviceptr *out, size_t bytes, enum kp_fake_memory kin
 		return result;
 	if (!out || bytes == 0)
 		return CUDA_ERROR_INVALID_VALUE;
+	result = kp_fake_unsafe();
+	if (result != CUDA_SUCCESS)
+		return result;
 	*out = kp_fake_allocate(bytes, kind, context->device);
 	return *out ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
@@ -152,6 +155,9 @@ KP_FAKE_EXPORT CUresult cuMemFree_v2(CUdeviceptr memory)
 	CUresult result = kp_fake_ready_context(&context);
 
 	if (result != CUDA_SUCCESS || !memory)
+		return result;
+	result = kp_fake_unsafe();
+	if (result != CUDA_SUCCESS)
 		return result;
 	kp_fake_order_context_reached(context);
 	return kp_fake_free(memory, NULL) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;

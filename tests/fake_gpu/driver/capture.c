@@ -7,6 +7,9 @@
 
 #include "tests/fake_gpu/driver/graph.h"
 
+/* Which calls a capture forbids this thread; its address tells the thread from others. */
+static _Thread_local CUstreamCaptureMode thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+
 void kp_fake_submit(struct CUstream_st *stream, uint64_t duration_ns, struct kp_fake_op *op)
 {
 	struct CUgraphNode_st *node = NULL;
@@ -40,7 +43,7 @@ static CUresult find_stream(CUstream handle, bool per_thread, struct CUstream_st
 	return *out ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-static CUresult begin(CUstream handle, bool per_thread)
+static CUresult begin(CUstream handle, bool per_thread, CUstreamCaptureMode mode)
 {
 	struct CUstream_st *stream;
 	CUresult result = find_stream(handle, per_thread, &stream);
@@ -48,6 +51,8 @@ static CUresult begin(CUstream handle, bool per_thread)
 
 	if (result != CUDA_SUCCESS)
 		return result;
+	if (mode > CU_STREAM_CAPTURE_MODE_RELAXED)
+		return CUDA_ERROR_INVALID_VALUE;
 	if (stream == stream->context->default_stream)
 		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 	if (stream->capture)
@@ -55,6 +60,9 @@ static CUresult begin(CUstream handle, bool per_thread)
 	kp_fake_lock();
 	stream->capture = kp_fake_graph_create();
 	stream->capture_tail = NULL;
+	stream->capture_mode = mode;
+	stream->capture_thread = &thread_mode;
+	stream->capture_broken = false;
 	kp_fake_unlock();
 	data.graph = stream->capture;
 	kp_fake_announce_resource(CUPTI_CBID_RESOURCE_GRAPH_CREATED, stream->context, NULL, &data);
@@ -72,12 +80,25 @@ static CUresult end(CUstream handle, bool per_thread, CUgraph *out)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!stream->capture)
 		return CUDA_ERROR_ILLEGAL_STATE;
+	if (stream->capture_mode != CU_STREAM_CAPTURE_MODE_RELAXED &&
+	    stream->capture_thread != &thread_mode)
+		return CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
 	kp_fake_lock();
-	*out = stream->capture;
+	*out = stream->capture_broken ? NULL : stream->capture;
 	stream->capture = NULL;
 	kp_fake_unlock();
+	if (stream->capture_broken)
+		return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
 	kp_fake_count(KP_FAKE_graphs_made, 1);
 	return CUDA_SUCCESS;
+}
+
+static CUstreamCaptureStatus status_of(const struct CUstream_st *stream)
+{
+	if (!stream->capture)
+		return CU_STREAM_CAPTURE_STATUS_NONE;
+	return stream->capture_broken ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
+				      : CU_STREAM_CAPTURE_STATUS_ACTIVE;
 }
 
 static CUresult query(CUstream handle, bool per_thread, CUstreamCaptureStatus *status)
@@ -89,7 +110,7 @@ static CUresult query(CUstream handle, bool per_thread, CUstreamCaptureStatus *s
 		return result;
 	if (!status)
 		return CUDA_ERROR_INVALID_VALUE;
-	*status = stream->capture ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+	*status = status_of(stream);
 	return CUDA_SUCCESS;
 }
 
@@ -99,7 +120,7 @@ KP_FAKE_EXPORT CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCapture
 	struct kp_fake_call call = KP_FAKE_CALL(cuStreamBeginCapture_v2, &params);
 
 	kp_fake_call_enter(&call);
-	call.result = begin(stream, false);
+	call.result = begin(stream, false, mode);
 	return kp_fake_call_exit(&call);
 }
 
@@ -109,7 +130,7 @@ KP_FAKE_EXPORT CUresult cuStreamBeginCapture_v2_ptsz(CUstream stream, CUstreamCa
 	struct kp_fake_call call = KP_FAKE_CALL(cuStreamBeginCapture_v2_ptsz, &params);
 
 	kp_fake_call_enter(&call);
-	call.result = begin(stream, true);
+	call.result = begin(stream, true, mode);
 	return kp_fake_call_exit(&call);
 }
 
@@ -154,7 +175,7 @@ static CUresult tell(CUstream handle, bool per_thread, CUstreamCaptureStatus *st
 		return result;
 	if (!status)
 		return CUDA_ERROR_INVALID_VALUE;
-	*status = stream->capture ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+	*status = status_of(stream);
 	if (!stream->capture)
 		return CUDA_SUCCESS;
 	if (id)
@@ -186,15 +207,42 @@ static CUresult tell(CUstream handle, bool per_thread, CUstreamCaptureStatus *st
 GET_CAPTURE_INFO(, false)
 GET_CAPTURE_INFO(_ptsz, true)
 
-/* A thread's mode: captures are broken by nothing here, whatever it is. */
 KP_FAKE_EXPORT CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
 {
-	static _Thread_local CUstreamCaptureMode own = CU_STREAM_CAPTURE_MODE_GLOBAL;
-	CUstreamCaptureMode before = own;
+	CUstreamCaptureMode before = thread_mode;
 
 	if (!mode || *mode > CU_STREAM_CAPTURE_MODE_RELAXED)
 		return CUDA_ERROR_INVALID_VALUE;
-	own = *mode;
+	thread_mode = *mode;
 	*mode = before;
 	return CUDA_SUCCESS;
+}
+
+/* Whether a capture forbids this thread what is potentially unsafe, by its own mode. */
+static bool forbids(const struct CUstream_st *stream)
+{
+	bool own = stream->capture_thread == &thread_mode;
+
+	if (stream->tag != KP_FAKE_STREAM || !stream->capture ||
+	    thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED)
+		return false;
+	if (own)
+		return stream->capture_mode != CU_STREAM_CAPTURE_MODE_RELAXED;
+	return thread_mode == CU_STREAM_CAPTURE_MODE_GLOBAL &&
+	       stream->capture_mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
+}
+
+CUresult kp_fake_unsafe(void)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	kp_fake_lock();
+	for (struct CUctx_st *context = kp_fake_contexts(); context; context = context->next)
+		for (struct CUstream_st *stream = context->streams; stream; stream = stream->next)
+			if (forbids(stream)) {
+				stream->capture_broken = true;
+				result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+			}
+	kp_fake_unlock();
+	return result;
 }

@@ -174,11 +174,15 @@ KP_FAKE_EXPORT CUresult cuCtxDestroy_v2(CUcontext context)
 	kp_fake_announce_resource(CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, context, NULL,
 				  NULL);
 	wait_for(context, context->last_ns);
+	kp_fake_modules_end(context);
 	context->tag = KP_FAKE_DEAD;
 	if (kp_fake_current() == context)
 		kp_fake_set_current(stack_depth ? stack[--stack_depth] : NULL);
 	return CUDA_SUCCESS;
 }
+
+/* How often each primary context is retained; it lives as long as it is, or until a reset. */
+static unsigned retained[KP_FAKE_DEVICES];
 
 KP_FAKE_EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext *out, CUdevice device)
 {
@@ -190,17 +194,25 @@ KP_FAKE_EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext *out, CUdevice device
 		return CUDA_ERROR_INVALID_DEVICE;
 	if (!kp_fake_is(primary[device], KP_FAKE_CONTEXT))
 		result = create_context(&primary[device], device);
+	retained[device] += result == CUDA_SUCCESS;
 	*out = primary[device];
 	return result;
 }
 
-KP_FAKE_EXPORT CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
+KP_FAKE_EXPORT CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned int *flags,
+						   int *active)
 {
 	CUresult result = kp_fake_ready();
 
 	if (result != CUDA_SUCCESS)
 		return result;
-	return device >= 0 && device < KP_FAKE_DEVICES ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+	if (device < 0 || device >= KP_FAKE_DEVICES)
+		return CUDA_ERROR_INVALID_DEVICE;
+	if (flags)
+		*flags = 0;
+	if (active)
+		*active = kp_fake_is(primary[device], KP_FAKE_CONTEXT);
+	return CUDA_SUCCESS;
 }
 
 /* Whoever uses the context is not asked. */
@@ -208,8 +220,39 @@ KP_FAKE_EXPORT CUresult cuDevicePrimaryCtxReset_v2(CUdevice device)
 {
 	if (device < 0 || device >= KP_FAKE_DEVICES)
 		return CUDA_ERROR_INVALID_DEVICE;
+	retained[device] = 0;
 	return kp_fake_is(primary[device], KP_FAKE_CONTEXT) ? cuCtxDestroy_v2(primary[device])
 							    : kp_fake_ready();
+}
+
+/* The last of those that have retained it ends it. */
+KP_FAKE_EXPORT CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
+{
+	CUresult result = kp_fake_ready();
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (device < 0 || device >= KP_FAKE_DEVICES)
+		return CUDA_ERROR_INVALID_DEVICE;
+	if (!retained[device])
+		return CUDA_ERROR_INVALID_CONTEXT;
+	return --retained[device] ? CUDA_SUCCESS : cuDevicePrimaryCtxReset_v2(device);
+}
+
+/* Never that of another, as the handle may be. */
+KP_FAKE_EXPORT CUresult cuCtxGetId(CUcontext context, unsigned long long *id)
+{
+	CUresult result = kp_fake_ready();
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	context = context ? context : kp_fake_current();
+	if (!id)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!kp_fake_is(context, KP_FAKE_CONTEXT))
+		return context ? CUDA_ERROR_CONTEXT_IS_DESTROYED : CUDA_ERROR_INVALID_CONTEXT;
+	*id = context->id;
+	return CUDA_SUCCESS;
 }
 
 KP_FAKE_EXPORT CUresult cuStreamCreate(CUstream *out, unsigned int flags)

@@ -68,6 +68,8 @@ KP_FAKE_EXPORT CUresult cuEventQuery(CUevent event)
 {
 	CUresult result = kp_fake_ready();
 
+	if (result == CUDA_SUCCESS)
+		result = kp_fake_unsafe();
 	if (result != CUDA_SUCCESS)
 		return result;
 	if (!kp_fake_is(event, KP_FAKE_EVENT))

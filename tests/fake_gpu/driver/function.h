@@ -6,5 +6,7 @@
 
 /* The function that a CUfunction, or a CUkernel cast to one, means; NULL for an invalid handle. */
 struct CUfunc_st *kp_fake_function(CUfunction handle);
+/* Where a parameter lies in a buffer of all. */
+size_t kp_fake_parameter_offset(const struct CUfunc_st *function, size_t index);
 
 #endif

@@ -120,12 +120,37 @@ static struct CUstream_st *add_stream(struct CUctx_st *context, uint32_t id, boo
 	return stream;
 }
 
+static struct CUctx_st *contexts; /* all that there ever were; with the lock */
+
+struct CUctx_st *kp_fake_contexts(void)
+{
+	return contexts;
+}
+
+/* With the lock; where handles are to be used again, the place of one that has gone. */
+static struct CUctx_st *context_place(void)
+{
+	struct CUctx_st *context = kp_fake_faults()->reuse ? contexts : NULL;
+
+	while (context && context->tag != KP_FAKE_DEAD)
+		context = context->next;
+	if (!context) {
+		context = kp_fake_alloc(sizeof(*context));
+		context->next = contexts;
+		contexts = context;
+	}
+	for (struct CUstream_st *stream = context->streams; stream; stream = stream->next)
+		stream->tag = KP_FAKE_DEAD;
+	return context;
+}
+
 struct CUctx_st *kp_fake_context_create(CUdevice device)
 {
 	static uint32_t last_context;
-	struct CUctx_st *context = kp_fake_alloc(sizeof(*context));
+	struct CUctx_st *context;
 
 	kp_fake_lock();
+	context = context_place();
 	context->tag = KP_FAKE_CONTEXT;
 	context->id = ++last_context;
 	context->device = device;
@@ -150,7 +175,7 @@ struct CUstream_st *kp_fake_stream_resolve(struct CUctx_st *context, CUstream ha
 					   bool per_thread)
 {
 	if (handle == CU_STREAM_PER_THREAD || (!handle && per_thread)) {
-		if (!thread_stream || thread_stream->context != context)
+		if (!kp_fake_is(thread_stream, KP_FAKE_STREAM) || thread_stream->context != context)
 			thread_stream = kp_fake_stream_create(context, true);
 		return thread_stream;
 	}

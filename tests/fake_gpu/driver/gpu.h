@@ -48,6 +48,15 @@ uint32_t kp_fake_next_id(void);
 struct CUctx_st *kp_fake_current(void);
 void kp_fake_set_current(struct CUctx_st *context);
 struct CUctx_st *kp_fake_context_create(CUdevice device);
+/* All that there ever were, the newest first; with the lock. */
+struct CUctx_st *kp_fake_contexts(void);
+/* What was loaded into a context goes with it. */
+void kp_fake_modules_end(const struct CUctx_st *context);
+/*
+ * Before a call that is potentially unsafe in the midst of a capture: the result is its, where a
+ * capture forbids it, which is broken by that; capture.c.
+ */
+CUresult kp_fake_unsafe(void);
 struct CUstream_st *kp_fake_stream_create(struct CUctx_st *context, bool blocking);
 /*
  * The stream that a handle means in this context: NULL and CU_STREAM_LEGACY the default one, and

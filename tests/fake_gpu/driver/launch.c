@@ -17,8 +17,9 @@ struct launch {
 	CUfunction function;
 	CUstream stream;
 	bool per_thread;
-	void **arguments;
-	struct kp_fake_op op; /* what it does, without times */
+	void **arguments, **extra;
+	void *unpacked[KP_FAKE_PARAMETERS_MOST]; /* what was in one buffer */
+	struct kp_fake_op op;                    /* what it does, without times */
 };
 
 struct size {
@@ -85,6 +86,31 @@ static CUresult submit(struct launch *launch, const struct CUfunc_st *function,
 	return CUDA_SUCCESS;
 }
 
+/* All parameters in one buffer, which must be as large as they are. */
+static CUresult unpack(struct launch *launch, const struct CUfunc_st *function)
+{
+	void **arguments = launch->unpacked;
+	unsigned char *buffer = NULL;
+	size_t bytes = 0, count = function->kernel.parameter_count;
+
+	for (void **at = launch->extra; at && at[0] != CU_LAUNCH_PARAM_END; at += 2) {
+		if (at[0] == CU_LAUNCH_PARAM_BUFFER_POINTER)
+			buffer = at[1];
+		if (at[0] == CU_LAUNCH_PARAM_BUFFER_SIZE)
+			bytes = *(size_t *)at[1];
+	}
+	if (launch->arguments || !buffer || !bytes)
+		return launch->arguments && launch->extra ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+	for (size_t i = 0; i < count; i++)
+		arguments[i] = buffer + kp_fake_parameter_offset(function, i);
+	if (count &&
+	    (unsigned char *)arguments[count - 1] + function->kernel.parameter_bytes[count - 1] >
+		    buffer + bytes)
+		return CUDA_ERROR_INVALID_VALUE;
+	launch->arguments = arguments;
+	return CUDA_SUCCESS;
+}
+
 static CUresult run(struct launch *launch, struct kp_fake_call *call)
 {
 	const struct CUfunc_st *function = kp_fake_function(launch->function);
@@ -97,6 +123,8 @@ static CUresult run(struct launch *launch, struct kp_fake_call *call)
 		call->result = CUDA_ERROR_INVALID_HANDLE;
 	if (call->result == CUDA_SUCCESS && !has_size(&launch->op))
 		call->result = CUDA_ERROR_INVALID_VALUE;
+	if (call->result == CUDA_SUCCESS)
+		call->result = unpack(launch, function);
 	if (call->result == CUDA_SUCCESS)
 		call->result = submit(launch, function, context, call->correlation);
 	return kp_fake_call_exit(call);
@@ -111,7 +139,8 @@ KP_FAKE_EXPORT CUresult cuLaunchKernel(CUfunction f, unsigned int grid_x, unsign
 	cuLaunchKernel_params params = {f,       grid_x,       grid_y, grid_z,    block_x, block_y,
 					block_z, shared_bytes, stream, arguments, extra};
 	struct kp_fake_call call = KP_FAKE_CALL(cuLaunchKernel, &params);
-	struct launch launch = {.function = f, .stream = stream, .arguments = arguments};
+	struct launch launch = {
+		.function = f, .stream = stream, .arguments = arguments, .extra = extra};
 
 	launch.op = describe((struct size){grid_x, grid_y, grid_z},
 			     (struct size){block_x, block_y, block_z}, shared_bytes);
@@ -128,8 +157,11 @@ KP_FAKE_EXPORT CUresult cuLaunchKernel_ptsz(CUfunction f, unsigned int grid_x, u
 					     block_x, block_y,   block_z, shared_bytes,
 					     stream,  arguments, extra};
 	struct kp_fake_call call = KP_FAKE_CALL(cuLaunchKernel_ptsz, &params);
-	struct launch launch = {
-		.function = f, .stream = stream, .per_thread = true, .arguments = arguments};
+	struct launch launch = {.function = f,
+				.stream = stream,
+				.per_thread = true,
+				.arguments = arguments,
+				.extra = extra};
 
 	launch.op = describe((struct size){grid_x, grid_y, grid_z},
 			     (struct size){block_x, block_y, block_z}, shared_bytes);
@@ -165,7 +197,7 @@ KP_FAKE_EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunctio
 {
 	cuLaunchKernelEx_params params = {config, f, arguments, extra};
 	struct kp_fake_call call = KP_FAKE_CALL(cuLaunchKernelEx, &params);
-	struct launch launch = {.function = f, .arguments = arguments};
+	struct launch launch = {.function = f, .arguments = arguments, .extra = extra};
 
 	if (!read_config(config, &launch))
 		return CUDA_ERROR_INVALID_VALUE;
@@ -177,7 +209,8 @@ KP_FAKE_EXPORT CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfu
 {
 	cuLaunchKernelEx_ptsz_params params = {config, f, arguments, extra};
 	struct kp_fake_call call = KP_FAKE_CALL(cuLaunchKernelEx_ptsz, &params);
-	struct launch launch = {.function = f, .per_thread = true, .arguments = arguments};
+	struct launch launch = {
+		.function = f, .per_thread = true, .arguments = arguments, .extra = extra};
 
 	if (!read_config(config, &launch))
 		return CUDA_ERROR_INVALID_VALUE;

@@ -55,6 +55,8 @@ static const struct entry entries[] = {
 	ONE(cuCtxSetCurrent, 4000, cuCtxSetCurrent),
 	ONE(cuCtxGetCurrent, 4000, cuCtxGetCurrent),
 	ONE(cuCtxGetDevice, 2000, cuCtxGetDevice),
+	ONE(cuCtxGetId, 12000, cuCtxGetId),
+	ONE(cuDevicePrimaryCtxGetState, 7000, cuDevicePrimaryCtxGetState),
 	ONE(cuCtxSynchronize, 2000, cuCtxSynchronize),
 	ONE(cuStreamCreate, 2000, cuStreamCreate),
 	ONE(cuStreamCreateWithPriority, 5050, cuStreamCreateWithPriority),

@@ -211,6 +211,8 @@ KP_FAKE_EXPORT CUresult cuMemHostRegister_v2(void *at, size_t bytes, unsigned in
 	CUresult result = kp_fake_ready();
 
 	(void)flags;
+	if (result == CUDA_SUCCESS)
+		result = kp_fake_unsafe();
 	if (result != CUDA_SUCCESS)
 		return result;
 	return at && bytes ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;

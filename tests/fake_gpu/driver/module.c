@@ -9,31 +9,74 @@
 
 #include <string.h>
 
+#include "tests/fake_gpu/common/faults.h"
 #include "tests/fake_gpu/driver/call.h"
 #include "tests/fake_gpu/driver/emulate.h"
 #include "tests/fake_gpu/driver/parameters.h"
 
-static struct CUmod_st *load(const struct kp_fake_image *image, enum kp_fake_tag tag)
+static struct CUmod_st *modules; /* all that there ever were; with the lock */
+
+/* With the lock; where handles are to be used again, the place of one that has gone. */
+static struct CUmod_st *find_place(size_t functions)
 {
-	struct CUmod_st *module =
-		kp_fake_alloc(sizeof(*module) + image->kernel_count * sizeof(module->functions[0]));
+	struct CUmod_st *module = kp_fake_faults()->reuse ? modules : NULL;
 
-	module->tag = tag;
-	module->function_count = image->kernel_count;
-	for (size_t i = 0; i < image->kernel_count; i++) {
-		struct CUfunc_st *function = &module->functions[i];
-		size_t length = strlen(image->kernels[i].name);
-		char *name = kp_fake_alloc(length + 1);
-
-		memcpy(name, image->kernels[i].name, length);
-		function->tag = KP_FAKE_FUNCTION;
-		function->kernel = image->kernels[i];
-		function->kernel.name = name;
-		function->module = module;
-		function->handle.tag = KP_FAKE_KERNEL;
-		function->handle.function = function;
+	while (module && (module->tag != KP_FAKE_DEAD || module->function_count != functions))
+		module = module->next;
+	if (!module) {
+		module = kp_fake_alloc(sizeof(*module) + functions * sizeof(module->functions[0]));
+		module->function_count = functions;
+		module->next = modules;
+		modules = module;
 	}
 	return module;
+}
+
+static void fill(struct CUmod_st *module, size_t i, const struct kp_fake_kernel *kernel)
+{
+	struct CUfunc_st *function = &module->functions[i];
+	size_t length = strlen(kernel->name);
+	char *name = kp_fake_alloc(length + 1);
+
+	memcpy(name, kernel->name, length);
+	function->tag = KP_FAKE_FUNCTION;
+	function->kernel = *kernel;
+	function->kernel.name = name;
+	function->emulation = NULL;
+	function->module = module;
+	function->handle.tag = KP_FAKE_KERNEL;
+	function->handle.function = function;
+}
+
+static struct CUmod_st *load(const struct kp_fake_image *image, enum kp_fake_tag tag,
+			     const struct CUctx_st *context)
+{
+	struct CUmod_st *module;
+
+	kp_fake_lock();
+	module = find_place(image->kernel_count);
+	module->context = context;
+	for (size_t i = 0; i < image->kernel_count; i++)
+		fill(module, i, &image->kernels[i]);
+	module->tag = tag;
+	kp_fake_unlock();
+	return module;
+}
+
+static void unload(struct CUmod_st *module)
+{
+	for (size_t i = 0; i < module->function_count; i++)
+		module->functions[i].tag = module->functions[i].handle.tag = KP_FAKE_DEAD;
+	module->tag = KP_FAKE_DEAD;
+}
+
+void kp_fake_modules_end(const struct CUctx_st *context)
+{
+	kp_fake_lock();
+	for (struct CUmod_st *module = modules; module; module = module->next)
+		if (module->tag == KP_FAKE_MODULE && module->context == context)
+			unload(module);
+	kp_fake_unlock();
 }
 
 static struct kp_fake_kernel kernel_of(const struct kp_fake_emulation *emulation)
@@ -46,7 +89,7 @@ static struct kp_fake_kernel kernel_of(const struct kp_fake_emulation *emulation
 }
 
 /* A fatbin: its kernels are those that can be computed here. */
-static struct CUmod_st *load_fatbin(enum kp_fake_tag tag)
+static struct CUmod_st *load_fatbin(enum kp_fake_tag tag, const struct CUctx_st *context)
 {
 	struct kp_fake_kernel *kernels = kp_fake_alloc(kp_fake_emulation_count * sizeof(*kernels));
 	const struct kp_fake_image image = {KP_FAKE_IMAGE_MAGIC, kp_fake_emulation_count, kernels};
@@ -54,7 +97,7 @@ static struct CUmod_st *load_fatbin(enum kp_fake_tag tag)
 
 	for (size_t i = 0; i < kp_fake_emulation_count; i++)
 		kernels[i] = kernel_of(&kp_fake_emulations[i]);
-	module = load(&image, tag);
+	module = load(&image, tag, context);
 	for (size_t i = 0; i < kp_fake_emulation_count; i++)
 		module->functions[i].emulation = &kp_fake_emulations[i];
 	return module;
@@ -96,7 +139,11 @@ KP_FAKE_EXPORT CUresult cuModuleLoadData(CUmodule *out, const void *data)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!kp_fake_is_fatbin(image) && image->magic != KP_FAKE_IMAGE_MAGIC)
 		return CUDA_ERROR_INVALID_IMAGE;
-	*out = kp_fake_is_fatbin(image) ? load_fatbin(KP_FAKE_MODULE) : load(image, KP_FAKE_MODULE);
+	result = kp_fake_unsafe();
+	if (result != CUDA_SUCCESS)
+		return result;
+	*out = kp_fake_is_fatbin(image) ? load_fatbin(KP_FAKE_MODULE, context)
+					: load(image, KP_FAKE_MODULE, context);
 	kp_fake_announce_resource(CUPTI_CBID_RESOURCE_MODULE_LOADED, context, NULL, NULL);
 	return CUDA_SUCCESS;
 }
@@ -118,9 +165,9 @@ KP_FAKE_EXPORT CUresult cuModuleUnload(CUmodule module)
 		return result;
 	if (!kp_fake_is(module, KP_FAKE_MODULE))
 		return CUDA_ERROR_INVALID_HANDLE;
-	for (size_t i = 0; i < module->function_count; i++)
-		module->functions[i].tag = KP_FAKE_DEAD;
-	module->tag = KP_FAKE_DEAD;
+	kp_fake_lock();
+	unload(module);
+	kp_fake_unlock();
 	return CUDA_SUCCESS;
 }
 
@@ -158,8 +205,8 @@ KP_FAKE_EXPORT CUresult cuLibraryLoadData(CUlibrary *out, const void *data, CUji
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!kp_fake_is_fatbin(image) && image->magic != KP_FAKE_IMAGE_MAGIC)
 		return CUDA_ERROR_INVALID_IMAGE;
-	*out = (CUlibrary)(void *)(kp_fake_is_fatbin(image) ? load_fatbin(KP_FAKE_LIBRARY)
-							    : load(image, KP_FAKE_LIBRARY));
+	*out = (CUlibrary)(void *)(kp_fake_is_fatbin(image) ? load_fatbin(KP_FAKE_LIBRARY, NULL)
+							    : load(image, KP_FAKE_LIBRARY, NULL));
 	return CUDA_SUCCESS;
 }
 
@@ -172,9 +219,9 @@ KP_FAKE_EXPORT CUresult cuLibraryUnload(CUlibrary library)
 		return result;
 	if (!kp_fake_is(library, KP_FAKE_LIBRARY))
 		return CUDA_ERROR_INVALID_HANDLE;
-	for (size_t i = 0; i < module->function_count; i++)
-		module->functions[i].tag = module->functions[i].handle.tag = KP_FAKE_DEAD;
-	module->tag = KP_FAKE_DEAD;
+	kp_fake_lock();
+	unload(module);
+	kp_fake_unlock();
 	return CUDA_SUCCESS;
 }
 
@@ -266,24 +313,30 @@ KP_FAKE_EXPORT CUresult cuKernelGetLibrary(CUlibrary *library, CUkernel kernel)
 
 /* Parameters lie one behind the other, each at a multiple of its size, as far as that is a power of
  * two up to 8. Kernels of fatbins have one, a struct. */
+size_t kp_fake_parameter_offset(const struct CUfunc_st *function, size_t index)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i <= index; i++) {
+		size_t size = function->kernel.parameter_bytes[i];
+		size_t align = size % 8 == 0 ? 8 : size % 4 == 0 ? 4 : 1;
+
+		at = (at + align - 1) / align * align + (i < index ? size : 0);
+	}
+	return at;
+}
+
 KP_FAKE_EXPORT CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t *offset,
 					   size_t *bytes)
 {
 	CUresult result = kp_fake_ready();
-	size_t at = 0;
 
 	if (result != CUDA_SUCCESS)
 		return result;
 	if (!offset || !kp_fake_is(function, KP_FAKE_FUNCTION) ||
 	    index >= function->kernel.parameter_count)
 		return CUDA_ERROR_INVALID_VALUE;
-	for (size_t i = 0; i <= index; i++) {
-		size_t size = function->kernel.parameter_bytes[i];
-		size_t align = size % 8 == 0 ? 8 : size % 4 == 0 ? 4 : 1;
-
-		*offset = (at + align - 1) / align * align;
-		at = *offset + size;
-	}
+	*offset = kp_fake_parameter_offset(function, index);
 	if (bytes)
 		*bytes = function->kernel.parameter_bytes[index];
 	return CUDA_SUCCESS;

@@ -47,6 +47,7 @@ struct CUctx_st {
 	uint64_t last_ns;            /* the end of its last operation */
 	struct CUstream_st *streams; /* all, newest first; default_stream included */
 	struct CUstream_st *default_stream;
+	struct CUctx_st *next; /* made before it */
 };
 
 struct CUstream_st {
@@ -57,6 +58,9 @@ struct CUstream_st {
 	uint64_t tail_ns;           /* the end of its last operation */
 	struct CUgraph_st *capture; /* NULL: not capturing */
 	struct CUgraphNode_st *capture_tail;
+	CUstreamCaptureMode capture_mode;
+	const void *capture_thread; /* that began it; an address of its own */
+	bool capture_broken;
 	struct CUstream_st *next;
 	struct kp_fake_clock clock; /* order.h */
 	unsigned line;              /* 0: none yet */
@@ -79,6 +83,8 @@ struct CUfunc_st {
 struct CUmod_st {
 	enum kp_fake_tag
 		tag; /* KP_FAKE_MODULE, or KP_FAKE_LIBRARY: then the handle is a CUlibrary */
+	const struct CUctx_st *context; /* of a module: it goes with it */
+	struct CUmod_st *next;          /* loaded before it, at first */
 	size_t function_count;
 	struct CUfunc_st functions[]; /* immutable */
 };

@@ -18,4 +18,7 @@ int kp_fake_gemm(CUstream stream, int64_t m, int64_t n, int64_t k, int64_t batch
 /* One kernel of any name. */
 int kp_fake_kernel(CUstream stream, const char *name);
 
+/* Loads a module, also in the midst of a capture, which is not to be broken by that. */
+CUresult kp_fake_load(CUmodule *out, const void *image);
+
 #endif

@@ -5,6 +5,7 @@
 
 #include "tests/fake_gpu/common/bf16.h"
 #include "tests/fake_gpu/common/image.h"
+#include "tests/fake_gpu/library/launch.h"
 
 #define BF16 14 /* of cudaDataType */
 #define TRANSPOSED 1
@@ -44,7 +45,7 @@ static void capture(CUstream stream, const struct kp_fake_product *of)
 	CUfunction function;
 	CUmodule module;
 
-	if (cuModuleLoadData(&module, &image) == CUDA_SUCCESS &&
+	if (kp_fake_load(&module, &image) == CUDA_SUCCESS &&
 	    cuModuleGetFunction(&function, module, kernel.name) == CUDA_SUCCESS)
 		cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, arguments, NULL);
 }

@@ -2,12 +2,15 @@
  * A program that links no CUDA library: it loads libcuda.so.1 when it runs and asks for every entry
  * point by cuGetProcAddress, some before cuInit, as the CUDA runtime does.
  *
- * It launches by each kind of pointer that it was given and says how often.
+ * It launches by each kind of pointer that it was given and says how often. «prog_dlopen again» has
+ * loaded libcuda.so.1 before, to see whether it is there, and given it back; the second time it
+ * lies elsewhere.
  */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <cuda.h>
 
@@ -74,7 +77,25 @@ static CUfunction load_kernel(void)
 	return (CUfunction)handle; /* as the CUDA runtime passes it */
 }
 
-int main(void)
+/* Something else comes to be where it was. */
+static void look_whether_it_is_there(void)
+{
+	void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+	uintptr_t at = library ? (uintptr_t)dlsym(library, "cuDriverGetVersion") : 0;
+
+	if (!at || !dlsym(library, "cuGetProcAddress_v2") || dlclose(library) != 0)
+		exit(3);
+	library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+	if (library) {
+		fprintf(stderr, "prog_dlopen: it is still there\n");
+		exit(3);
+	}
+	for (uintptr_t page = (at & ~(uintptr_t)4095) - (64 << 12), i = 0; i < 192; i++)
+		(void)mmap((void *)(page + (i << 12)), 4096, PROT_NONE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+}
+
+int main(int argc, char **argv)
 {
 	CUresult (*init)(unsigned int), (*retain)(CUcontext *, CUdevice), (*use)(CUcontext);
 	CUresult (*synchronize)(void);
@@ -86,10 +107,13 @@ int main(void)
 				 .blockDimX = 32,
 				 .blockDimY = 1,
 				 .blockDimZ = 1};
-	void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
 	CUcontext context;
 	CUfunction kernel;
+	void *library;
 
+	if (argc > 1 && strcmp(argv[1], "again") == 0)
+		look_whether_it_is_there();
+	library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
 	if (!library)
 		return 3;
 	*(void **)&lookup = dlsym(library, "cuGetProcAddress_v2");

@@ -9,6 +9,7 @@
  * that it is ready, and waits for a line, before each part of the rounds, where WORK has these in
  * a row.
  */
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -378,6 +379,50 @@ static void two_streams(void)
 	end(exec, graph);
 }
 
+/* Three rounds of a thread, on the stream that is its own. */
+struct own_rounds {
+	CUcontext context;
+	CUgraphExec exec;
+	CUevent *events; /* two */
+	long first;
+};
+
+static void *play_own(void *argument)
+{
+	const struct own_rounds *own = argument;
+
+	check(cuCtxSetCurrent(own->context), "cuCtxSetCurrent");
+	for (long i = own->first; i < own->first + 3 && i < rounds; i++) {
+		play(own->exec, CU_STREAM_PER_THREAD, i, x, 4);
+		check(cuEventRecord(own->events[i % 2], CU_STREAM_PER_THREAD), "cuEventRecord");
+		if (i > 0)
+			check_order(own->events[(i - 1) % 2], own->events[i % 2]);
+	}
+	return NULL;
+}
+
+/* One name of streams, and another one in each thread. */
+static void own_streams(void)
+{
+	CUevent events[2];
+	struct own_rounds own = {.events = events};
+	CUgraph graph;
+
+	warm_up();
+	graph = capture(x);
+	own.exec = instantiate(graph);
+	check(cuCtxGetCurrent(&own.context), "cuCtxGetCurrent");
+	for (int i = 0; i < 2; i++)
+		check(cuEventCreate(&events[i], 0), "cuEventCreate");
+	for (; own.first < rounds; own.first += 3) {
+		pthread_t thread;
+
+		check((CUresult)pthread_create(&thread, NULL, play_own, &own), "pthread_create");
+		pthread_join(thread, NULL);
+	}
+	end(own.exec, graph);
+}
+
 /* A new one every round. */
 static void renewed(void)
 {
@@ -407,6 +452,7 @@ static const struct {
 	{"disabled", disabled},
 	{"child", child},
 	{"two_streams", two_streams},
+	{"own_streams", own_streams},
 	{"renewed", renewed},
 };
 
@@ -414,6 +460,7 @@ static void *make(float step)
 {
 	CUdeviceptr memory;
 
+	(void)find_kernel(second); /* no code is loaded in a capture */
 	check(cuMemAlloc(&memory, ROWS * STRIDE * 2), "cuMemAlloc");
 	for (size_t i = 0; i < ROWS * STRIDE; i++)
 		bf16_store((void *)memory, i, step * (float)((i * 37) % 61) - 20 * step);

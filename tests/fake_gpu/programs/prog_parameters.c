@@ -5,8 +5,9 @@
  *	prog_parameters WORK ROUNDS
  *
  * WORK: «eager»; «graph», the same captured, and launched ROUNDS times; «threads», by four at once;
- * «unload», where the code is loaded anew each round; «fail», where launches may fail. A round
- * launches KNOWN kernels whose sizes follow from their grid, and UNKNOWN of which none is known.
+ * «unload», where the code is loaded anew each round; «reset», where the context goes with it, and
+ * kernels come at the handles of others; «fail», where launches may fail. A round launches KNOWN
+ *kernels whose sizes follow from their grid, and UNKNOWN of which none is known.
  */
 #include <pthread.h>
 #include <string.h>
@@ -57,11 +58,13 @@ static struct {
 
 static void load(void)
 {
+	static unsigned loads; /* each time in another order */
 	struct kp_fake_kernel timed[KERNELS];
 	const struct kp_fake_image image = {KP_FAKE_IMAGE_MAGIC, KERNELS, timed};
 
-	memcpy(timed, kernels, sizeof(timed));
-	for (int i = 0; i < KERNELS; i++) {
+	loads++;
+	for (unsigned i = 0; i < KERNELS; i++) {
+		timed[i] = kernels[(i + loads) % KERNELS];
 		timed[i].duration_ns = 2000;
 		timed[i].registers = 8;
 	}
@@ -189,20 +192,38 @@ static void run_graph(CUstream stream)
 		check(cuGraphLaunch(exec, stream), "cuGraphLaunch");
 }
 
-static void *run(void *number)
+static CUstream make_stream(void)
 {
-	unsigned first = 1 + 60 * (unsigned)(uintptr_t)number;
 	CUstream stream;
 
 	check(cuCtxSetCurrent(all.context), "cuCtxSetCurrent");
 	check(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+	return stream;
+}
+
+/* What was loaded goes, and comes again. */
+static void begin_anew(CUstream *stream)
+{
+	check(cuStreamSynchronize(*stream), "cuStreamSynchronize");
+	if (strcmp(all.work, "unload") == 0) {
+		check(cuModuleUnload(all.module), "cuModuleUnload");
+		load();
+	} else if (strcmp(all.work, "reset") == 0) {
+		check(cuDevicePrimaryCtxReset(0), "cuDevicePrimaryCtxReset");
+		check(cuDevicePrimaryCtxRetain(&all.context, 0), "cuDevicePrimaryCtxRetain");
+		*stream = make_stream();
+		load();
+	}
+}
+
+static void *run(void *number)
+{
+	unsigned first = 1 + 60 * (unsigned)(uintptr_t)number;
+	CUstream stream = make_stream();
+
 	for (long i = 0; i < all.rounds && strcmp(all.work, "graph") != 0; i++) {
 		work(first + (unsigned)(i % 50), stream);
-		if (strcmp(all.work, "unload") == 0) {
-			check(cuStreamSynchronize(stream), "cuStreamSynchronize");
-			check(cuModuleUnload(all.module), "cuModuleUnload");
-			load();
-		}
+		begin_anew(&stream);
 	}
 	if (strcmp(all.work, "graph") == 0)
 		run_graph(stream);

@@ -11,6 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -61,6 +64,49 @@ static void do_fexecve(char **argv)
 		fexecve(fd, argv, environ);
 }
 
+static void do_execveat(char **argv)
+{
+	int fd = open(argv[0], O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0)
+		execveat(fd, "", argv, environ, AT_EMPTY_PATH);
+}
+
+/* From a folder on. */
+static void do_execveat_in(char **argv)
+{
+	char folder[4096];
+	const char *slash = strrchr(argv[0], '/');
+	int fd;
+
+	snprintf(folder, sizeof(folder), "%.*s", (int)(slash - argv[0]), argv[0]);
+	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0)
+		execveat(fd, slash + 1, argv, environ, 0);
+}
+
+/* From memory that has no path. */
+static void do_memfd(char **argv)
+{
+	int from = open(argv[0], O_RDONLY | O_CLOEXEC), to = memfd_create("program", MFD_CLOEXEC);
+	struct stat about;
+
+	if (from < 0 || to < 0 || fstat(from, &about) != 0 ||
+	    sendfile(to, from, NULL, (size_t)about.st_size) != about.st_size)
+		exit(3);
+	fexecve(to, argv, environ);
+}
+
+/* Behind a change of the root folder, to that of the variable. */
+static void do_chroot(char **argv)
+{
+	const char *root = getenv("PROG_ROOT");
+
+	if (!root || chroot(root) != 0 || chdir("/") != 0)
+		exit(3);
+	execv(argv[0], argv);
+}
+
 /* As after env -i: the program gets nothing, and so nothing of kprof's. */
 static void do_clean(char **argv)
 {
@@ -85,10 +131,11 @@ static const struct {
 	const char *name;
 	void (*become)(char **argv);
 } ways[] = {
-	{"execl", do_execl},     {"execlp", do_execlp},   {"execle", do_execle},
-	{"execv", do_execv},     {"execve", do_execve},   {"execvp", do_execvp},
-	{"execvpe", do_execvpe}, {"fexecve", do_fexecve}, {"clean", do_clean},
-	{"large", do_large},
+	{"execl", do_execl},     {"execlp", do_execlp},     {"execle", do_execle},
+	{"execv", do_execv},     {"execve", do_execve},     {"execvp", do_execvp},
+	{"execvpe", do_execvpe}, {"fexecve", do_fexecve},   {"clean", do_clean},
+	{"large", do_large},     {"execveat", do_execveat}, {"execveat_in", do_execveat_in},
+	{"memfd", do_memfd},     {"chroot", do_chroot},
 };
 
 static void become(const char *how, char **argv)
