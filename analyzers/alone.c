@@ -44,8 +44,8 @@ static void begin(struct kp_alone_last *last, uint32_t number, uint64_t end_ns)
 	}
 }
 
-enum kp_status kp_alone_add(struct kp_alone *alone, const struct kp_activity *item,
-			    struct kp_alone_times *times)
+static enum kp_status add(struct kp_alone *alone, const struct kp_activity *item,
+			  struct kp_alone_times *times)
 {
 	bool kernel = item->kind == KP_ACTIVITY_KERNEL;
 	uint32_t row = kernel ? item->row : NO_KERNEL;
@@ -58,6 +58,16 @@ enum kp_status kp_alone_add(struct kp_alone *alone, const struct kp_activity *it
 	begin(&alone->row, row, item->end_ns);
 	begin(&alone->operator_index, operator_index, item->end_ns);
 	return KP_OK;
+}
+
+enum kp_status kp_alone_add_all(struct kp_alone *alone, const struct kp_activity *items,
+				size_t count, struct kp_alone_times *times)
+{
+	enum kp_status status = KP_OK;
+
+	for (size_t i = 0; status == KP_OK && i < count; i++)
+		status = add(alone, &items[i], times);
+	return status;
 }
 
 void kp_alone_finish(struct kp_alone *alone, struct kp_alone_times *times)

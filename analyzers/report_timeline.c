@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyzers/report_fusion.h"
 #include "analyzers/slice.h"
 #include "trace/vector.h"
 
@@ -70,6 +69,8 @@ enum kp_status kp_build_timeline_begin(struct kp_builder *builder)
 	line->processes = calloc(processes + 1, sizeof(*line->processes));
 	line->arena = kp_arena_create();
 	line->taken_room = TAKEN_MOST;
+	line->is_shown = !builder->batches_most;
+	line->along.no_path = builder->host && !builder->report->options.no_iterations;
 	return line->processes && line->arena ? KP_OK : KP_NO_MEMORY;
 }
 
@@ -90,7 +91,6 @@ void kp_build_timeline_end(struct kp_builder *builder)
 	}
 	for (size_t i = 0; i < line->gpu_count; i++) {
 		kp_activities_destroy(line->gpus[i].activities);
-		kp_path_destroy(line->gpus[i].path);
 		free(line->gpus[i].verdicts.causes);
 	}
 	for (size_t i = 0; i < line->use_count; i++) {
@@ -106,8 +106,7 @@ void kp_build_timeline_end(struct kp_builder *builder)
 	free(line->lanes);
 	kp_intern_fini(&line->symbol_keys);
 	kp_intern_fini(&line->lane_keys);
-	kp_alone_times_fini(&line->alone);
-	kp_path_times_fini(&line->path);
+	kp_along_fini(&line->along);
 	kp_arena_destroy(line->arena);
 	kp_steps_destroy(line->steps);
 	free(line);
@@ -400,6 +399,18 @@ static void add_others(struct kp_line_use *use, const struct kp_gaps *gaps,
 	use->own_busy_ns = busy_ns + (kernel->end_ns - kernel->start_ns);
 }
 
+/* To what follows in order; nobody does along the beginning that is looked at for a guess. */
+static enum kp_status show(const struct visit *at, const struct kp_activity *item,
+			   const struct kp_gap *gap)
+{
+	struct kp_build_timeline *line = at->builder->timeline;
+
+	if (!line->is_shown)
+		return KP_OK;
+	return kp_along_show(&line->along, (size_t)(at->gpu - line->gpus), item,
+			     gap ? (uint8_t)gap->cause : KP_SHOWN_NO_GAP);
+}
+
 static enum kp_status visit(void *context, const struct kp_activity *item)
 {
 	struct visit *at = context;
@@ -409,16 +420,11 @@ static enum kp_status visit(void *context, const struct kp_activity *item)
 	struct kp_gap gap;
 	uint64_t waited_ns = 0;
 	bool any;
-	enum kp_status status;
+	enum kp_status status = KP_OK;
 
-	status = kp_alone_add(&at->gpu->alone, item, &line->alone);
-	if (status == KP_OK)
-		status = kp_build_fusion_see(at->builder, item);
-	if (status != KP_OK)
-		return status;
 	if (item->kind == KP_ACTIVITY_MEMORY) {
 		kp_gaps_memory(&at->gpu->gaps, item);
-		return kp_line_path(at->builder, at->gpu, item, NULL, false);
+		return show(at, item, NULL);
 	}
 	any = kp_gaps_reach(&at->gpu->gaps, item, kp_line_window(at->builder, item), !use->position,
 			    &gap);
@@ -427,7 +433,7 @@ static enum kp_status visit(void *context, const struct kp_activity *item)
 		status = wait_for_call(at, use, item, &gap);
 	}
 	if (status == KP_OK)
-		status = kp_line_path(at->builder, at->gpu, item, any ? &gap : NULL, false);
+		status = show(at, item, any ? &gap : NULL);
 	if (status != KP_OK)
 		return status;
 	add_others(use, &at->gpu->gaps, item);
@@ -477,6 +483,7 @@ static enum kp_status follow(struct kp_builder *builder, const struct kp_event *
 		if (status == KP_OK)
 			status = settle(builder, slice.watermark_ns);
 	}
+	kp_along_end_batch(&builder->timeline->along);
 	return status;
 }
 
@@ -495,7 +502,10 @@ enum kp_status kp_build_timeline_flush(struct kp_builder *builder)
 	if (!builder->timeline)
 		return KP_OK;
 	status = reserve(builder);
-	return status == KP_OK ? settle(builder, UINT64_MAX) : status;
+	if (status == KP_OK)
+		status = settle(builder, UINT64_MAX);
+	kp_along_end_batch(&builder->timeline->along);
+	return status == KP_OK ? kp_along_take(builder, NULL) : status;
 }
 
 static enum kp_status prepare_and_follow(void *context, const struct kp_event *event)
@@ -547,13 +557,13 @@ enum kp_status kp_build_timeline_settle(struct kp_builder *builder)
 	for (size_t i = 0; status == KP_OK && i < line->gpu_count; i++) {
 		const struct kp_gpu_row *row = &builder->report->gpus[i];
 
-		kp_alone_finish(&line->gpus[i].alone, &line->alone);
 		if (row->span_ns == row->last_ns - row->first_ns)
 			kp_gaps_finish(&line->gpus[i].gaps, row->last_ns);
 	}
+	kp_along_finish_alone(&line->along);
 	if (status == KP_OK)
 		status = kp_line_again(builder);
-	return status == KP_OK ? kp_line_path_end(line) : status;
+	return status == KP_OK ? kp_along_finish_path(&line->along) : status;
 }
 
 uint64_t kp_build_timeline_others(const struct kp_builder *builder, size_t process)
@@ -570,14 +580,15 @@ uint64_t kp_build_timeline_row(const struct kp_builder *builder, uint32_t row)
 {
 	const struct kp_build_timeline *line = builder->timeline;
 
-	return line && row < line->alone.row_count ? line->alone.row_ns[row] : 0;
+	return line && row < line->along.alone_times.row_count ? line->along.alone_times.row_ns[row]
+							       : 0;
 }
 
 uint64_t kp_build_timeline_operator(const struct kp_builder *builder, size_t operator_index)
 {
 	const struct kp_build_timeline *line = builder->timeline;
 
-	return line && operator_index < line->alone.operator_count
-		       ? line->alone.operator_ns[operator_index]
+	return line && operator_index < line->along.alone_times.operator_count
+		       ? line->along.alone_times.operator_ns[operator_index]
 		       : 0;
 }

@@ -207,7 +207,7 @@ static enum kp_status visit(void *context, const struct kp_activity *item)
 
 	if (item->kind == KP_ACTIVITY_MEMORY) {
 		kp_gaps_memory(&gpu->gaps, item);
-		return kp_line_path(at->builder, gpu, item, NULL, true);
+		return kp_line_path(line, at->number, item, NULL);
 	}
 	if (item->start_ns >= gpu->border_ns)
 		status = cross_borders(at->builder, at->number, item->start_ns);
@@ -218,7 +218,7 @@ static enum kp_status visit(void *context, const struct kp_activity *item)
 	if (any && line->steps)
 		kp_steps_gap(line->steps, item->use, &gap);
 	if (status == KP_OK)
-		status = kp_line_path(at->builder, gpu, item, any ? &gap : NULL, true);
+		status = kp_line_path(line, at->number, item, any ? &gap : NULL);
 	graph = kp_line_graph_begin(line, use, item);
 	if (status == KP_OK)
 		status = kp_line_iterate(line, at->number, item, any ? &gap : NULL, graph);
