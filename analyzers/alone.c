@@ -20,8 +20,8 @@ static void divide(const struct kp_alone_last *last, uint64_t now_ns, uint64_t t
 	uint64_t from_ns = last->others_end_ns > now_ns ? last->others_end_ns : now_ns;
 	uint64_t until_ns = last->end_ns < to_ns ? last->end_ns : to_ns;
 
-	if (from_ns < until_ns && last->number != NO_KERNEL)
-		times_ns[last->number] += until_ns - from_ns;
+	if (last->number != NO_KERNEL)
+		times_ns[last->number] += until_ns > from_ns ? until_ns - from_ns : 0;
 }
 
 static void advance(struct kp_alone *alone, uint64_t to_ns, struct kp_alone_times *times)
@@ -33,15 +33,16 @@ static void advance(struct kp_alone *alone, uint64_t to_ns, struct kp_alone_time
 	alone->now_ns = to_ns;
 }
 
+/* Choices, not branches: which of those that run side by side ends last is as good as chance. */
 static void begin(struct kp_alone_last *last, uint32_t number, uint64_t end_ns)
 {
-	if (number == last->number) {
-		last->end_ns = end_ns > last->end_ns ? end_ns : last->end_ns;
-	} else if (end_ns > last->end_ns) {
-		*last = (struct kp_alone_last){end_ns, last->end_ns, number};
-	} else if (end_ns > last->others_end_ns) {
-		last->others_end_ns = end_ns;
-	}
+	bool is_last = end_ns > last->end_ns;
+	uint64_t sooner_ns = is_last ? last->end_ns : end_ns;
+	uint64_t others_ns = sooner_ns > last->others_end_ns ? sooner_ns : last->others_end_ns;
+
+	last->others_end_ns = number == last->number ? last->others_end_ns : others_ns;
+	last->number = is_last ? number : last->number;
+	last->end_ns = is_last ? end_ns : last->end_ns;
 }
 
 static enum kp_status add(struct kp_alone *alone, const struct kp_activity *item,

@@ -21,10 +21,12 @@ struct lane {
 	bool graph;
 };
 
-/* One that runs; they are in order of their start. */
+/* One that runs, or has ended since that was last looked at: mostly the stream tells what is waited
+ * for. They are in order of their start. */
 struct running {
 	uint64_t start_ns, end_ns;
-	uint64_t number; /* of the item, twice; and one more for a kernel */
+	uint32_t item;
+	bool kernel;
 };
 
 /* Sums that are pending, by a number; `touched` are those above 0. */
@@ -195,29 +197,20 @@ static enum kp_status close_by(struct kp_path *path, uint64_t now_ns)
 	return status;
 }
 
-/* What has ended by an instant runs no more. Without a branch for each: which of those that run
- * side by side has ended is as good as chance. */
+/* What has ended by an instant runs no more. */
 static void retire(struct kp_path *path, uint64_t now_ns)
 {
 	struct running *running = path->running;
-	uint64_t last_end_ns = path->last_end_ns, last = path->last;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < path->running_count; i++) {
-		uint64_t start_ns = running[i].start_ns, end_ns = running[i].end_ns;
-		uint64_t number = running[i].number;
-		bool ended = end_ns <= now_ns;
-		uint64_t newer = 0 - (uint64_t)(ended & (end_ns >= last_end_ns)); /* all bits */
-
-		last ^= (last ^ (number >> 1)) & newer;
-		last_end_ns ^= (last_end_ns ^ end_ns) & newer;
-		running[kept].start_ns = start_ns;
-		running[kept].end_ns = end_ns;
-		running[kept].number = number;
-		kept += !ended;
+		if (running[i].end_ns > now_ns) {
+			running[kept++] = running[i];
+		} else if (running[i].end_ns >= path->last_end_ns) {
+			path->last = running[i].item;
+			path->last_end_ns = running[i].end_ns;
+		}
 	}
-	path->last = (uint32_t)last;
-	path->last_end_ns = last_end_ns;
 	path->running_count = kept;
 }
 
@@ -246,11 +239,14 @@ static void open_item(struct kp_path *path, uint64_t start_ns, uint64_t end_ns, 
 	struct running *one;
 
 	if (path->running_count == KP_PATH_RUNNING)
+		retire(path, start_ns);
+	if (path->running_count == KP_PATH_RUNNING)
 		retire_first(path);
 	one = &path->running[path->running_count++];
 	one->start_ns = start_ns;
 	one->end_ns = end_ns;
-	one->number = (uint64_t)path->count * 2 + kernel;
+	one->item = (uint32_t)path->count;
+	one->kernel = kernel;
 	if (path->longest == NONE || end_ns > path->longest_end_ns) {
 		path->longest = (uint32_t)path->count;
 		path->longest_end_ns = end_ns;
@@ -262,11 +258,13 @@ static void open_item(struct kp_path *path, uint64_t start_ns, uint64_t end_ns, 
 static enum kp_status cut(struct kp_path *path, uint64_t now_ns)
 {
 	struct item kept[KP_PATH_RUNNING];
-	size_t count = path->running_count;
 	enum kp_status status = walk(path, now_ns);
+	size_t count;
 
+	retire(path, now_ns);
+	count = path->running_count;
 	for (size_t i = 0; i < count; i++) {
-		kept[i] = path->items[path->running[i].number / 2];
+		kept[i] = path->items[path->running[i].item];
 		kept[i].before = NONE;
 	}
 	clear(path);
@@ -287,9 +285,9 @@ static uint32_t gives_room(const struct kp_path *path, uint64_t now_ns)
 	for (size_t i = 0; i < path->running_count; i++) {
 		const struct running *one = &path->running[i];
 
-		if (one->number & 1 && one->end_ns < first_ns &&
+		if (one->kernel && one->end_ns < first_ns &&
 		    now_ns - one->start_ns >= one->end_ns - now_ns) {
-			found = (uint32_t)(one->number / 2);
+			found = one->item;
 			first_ns = one->end_ns;
 		}
 	}
@@ -309,7 +307,7 @@ static uint32_t of_stream(const struct kp_path *path, uint64_t now_ns, bool grap
 }
 
 /* What an activity that begins now waited for; path.h says how. */
-static uint32_t waited_for(const struct kp_path *path, uint64_t now_ns, bool graph, uint32_t lane)
+static uint32_t waited_for(struct kp_path *path, uint64_t now_ns, bool graph, uint32_t lane)
 {
 	uint32_t found = NONE;
 
@@ -317,6 +315,7 @@ static uint32_t waited_for(const struct kp_path *path, uint64_t now_ns, bool gra
 		found = of_stream(path, now_ns, graph, lane);
 	if (found != NONE)
 		return found;
+	retire(path, now_ns);
 	if (path->last != NONE && now_ns - path->last_end_ns <= KP_GAP_OWN_NS)
 		return path->last;
 	found = gives_room(path, now_ns);
@@ -390,7 +389,6 @@ enum kp_status kp_path_add(struct kp_path *path, const struct kp_activity *from)
 	}
 	if (!path->count)
 		path->base_ns = start_ns;
-	retire(path, start_ns);
 	if (status == KP_OK && path->count >= KP_PATH_ITEMS)
 		status = cut(path, start_ns);
 	if (status == KP_OK)
