@@ -113,37 +113,57 @@ enum kp_status kp_activities_add(struct kp_activities *activities, const struct 
 	return KP_OK;
 }
 
-/* Takes the earliest of two sorted lists; NULL when both are used up. */
-static const struct kp_activity *take(const struct list *a, size_t *i, const struct list *b,
-				      size_t *j)
+/* How many of a list from `from` on come before all that is left of the other one. */
+static size_t run_of(const struct list *list, size_t from, const struct list *other, size_t at,
+		     uint64_t watermark_ns, bool first_of_equals)
 {
-	if (*i == a->count)
-		return *j == b->count ? NULL : &b->items[(*j)++];
-	if (*j == b->count || compare(&a->items[*i], &b->items[*j]) <= 0)
-		return &a->items[(*i)++];
-	return &b->items[(*j)++];
+	size_t end = from;
+
+	while (end < list->count && list->items[end].start_ns < watermark_ns &&
+	       (at == other->count ||
+		compare(&list->items[end], &other->items[at]) < (int)first_of_equals))
+		end++;
+	return end - from;
+}
+
+/* Puts what is left of two sorted lists together. */
+static void merge(struct list *left, const struct list *a, size_t i, const struct list *b, size_t j)
+{
+	left->count = 0;
+	while (i < a->count || j < b->count) {
+		bool first =
+			j == b->count || (i < a->count && compare(&a->items[i], &b->items[j]) <= 0);
+
+		left->items[left->count++] = first ? a->items[i++] : b->items[j++];
+	}
 }
 
 /* Visits what starts before the watermark, of pending and fresh; the rest becomes pending. */
 static enum kp_status settle_before(struct kp_activities *activities, uint64_t watermark_ns,
 				    kp_activity_visit *visit, void *context)
 {
+	const struct list *pending = &activities->pending, *fresh = &activities->fresh;
 	enum kp_status status = KP_OK;
-	const struct kp_activity *item;
 	struct list left = activities->spare;
-	size_t i = 0, j = 0;
+	size_t i = 0, j = 0, run = 1;
 
-	if (reserve(&left, activities->pending.count + activities->fresh.count) != KP_OK)
-		return KP_NO_MEMORY;
 	left.count = 0;
-	activities->spare = left;
-	while (status == KP_OK &&
-	       (item = take(&activities->pending, &i, &activities->fresh, &j)) != NULL) {
-		if (item->start_ns >= watermark_ns)
-			left.items[left.count++] = *item;
-		else
-			status = visit(context, item);
+	while (status == KP_OK && run) {
+		run = run_of(pending, i, fresh, j, watermark_ns, true);
+		if (run)
+			status = visit(context, &pending->items[i], run);
+		i += run;
+		if (status != KP_OK)
+			break;
+		run = run_of(fresh, j, pending, i, watermark_ns, false);
+		if (run)
+			status = visit(context, &fresh->items[j], run);
+		j += run;
 	}
+	if (status == KP_OK && reserve(&left, pending->count - i + (fresh->count - j)) != KP_OK)
+		return KP_NO_MEMORY;
+	if (status == KP_OK)
+		merge(&left, pending, i, fresh, j);
 	activities->spare = activities->pending;
 	activities->pending = left;
 	activities->fresh.count = 0;

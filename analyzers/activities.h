@@ -48,11 +48,14 @@ enum kp_status kp_activities_add(struct kp_activities *activities, const struct 
 struct kp_activity *kp_activities_next(struct kp_activities *activities);
 void kp_activities_keep(struct kp_activities *activities);
 
-typedef enum kp_status kp_activity_visit(void *context, const struct kp_activity *item);
+/* Some that follow each other. */
+typedef enum kp_status kp_activity_visit(void *context, const struct kp_activity *items,
+					 size_t count);
 
 /*
- * Visits what starts before watermark_ns; UINT64_MAX: all. Equal starts come in order of end, then
- * of row, so that the order does not depend on the file's. Errors: KP_NO_MEMORY, the visitor's.
+ * Visits what starts before watermark_ns, in runs; UINT64_MAX: all. Equal starts come in order of
+ * end, then of row, so that the order does not depend on the file's. Errors: KP_NO_MEMORY, the
+ * visitor's.
  */
 enum kp_status kp_activities_settle(struct kp_activities *activities, uint64_t watermark_ns,
 				    kp_activity_visit *visit, void *context);

@@ -2,6 +2,7 @@
 #include "analyzers/along.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyzers/report_fusion.h"
 #include "analyzers/timeline_build.h"
@@ -41,32 +42,31 @@ struct kp_along_gpu *kp_along_gpu(struct kp_along *along, size_t gpu)
 
 /* ---- showing ---- */
 
-static bool reserve(struct kp_shown *shown)
+static bool reserve(struct kp_shown *shown, size_t count)
 {
-	return kp_vector_grow((void **)&shown->items, shown->count, &shown->item_capacity,
-			      sizeof(*shown->items)) &&
-	       kp_vector_grow((void **)&shown->causes, shown->count, &shown->cause_capacity,
-			      sizeof(*shown->causes));
+	return kp_vector_reserve((void **)&shown->items, shown->count + count,
+				 &shown->item_capacity, sizeof(*shown->items)) &&
+	       kp_vector_reserve((void **)&shown->causes, shown->count + count,
+				 &shown->cause_capacity, sizeof(*shown->causes)) &&
+	       kp_vector_grow((void **)&shown->pieces, shown->piece_count, &shown->piece_capacity,
+			      sizeof(*shown->pieces));
 }
 
-enum kp_status kp_along_show(struct kp_along *along, size_t gpu, const struct kp_activity *item,
-			     uint8_t cause)
+uint8_t *kp_along_show(struct kp_along *along, size_t gpu, const struct kp_activity *items,
+		       size_t count)
 {
 	struct kp_shown *shown = &along->batches[along->shown % KP_RELAY_PLACES];
-	struct kp_shown_piece *piece = shown->pieces + shown->piece_count;
+	uint8_t *causes;
 
-	if (!reserve(shown))
-		return KP_NO_MEMORY;
-	if (!shown->piece_count || piece[-1].gpu != gpu) {
-		if (!kp_vector_grow((void **)&shown->pieces, shown->piece_count,
-				    &shown->piece_capacity, sizeof(*shown->pieces)))
-			return KP_NO_MEMORY;
+	if (!reserve(shown, count))
+		return NULL;
+	if (!shown->piece_count || shown->pieces[shown->piece_count - 1].gpu != gpu)
 		shown->pieces[shown->piece_count++].gpu = gpu;
-	}
-	shown->items[shown->count] = *item;
-	shown->causes[shown->count++] = cause;
+	memcpy(shown->items + shown->count, items, count * sizeof(*items));
+	causes = shown->causes + shown->count;
+	shown->count += count;
 	shown->pieces[shown->piece_count - 1].end = shown->count;
-	return KP_OK;
+	return causes;
 }
 
 void kp_along_end_batch(struct kp_along *along)

@@ -47,12 +47,13 @@ void kp_along_fini(struct kp_along *along);
 /* Of a GPU; NULL without memory. What was returned before is no more. */
 struct kp_along_gpu *kp_along_gpu(struct kp_along *along, size_t gpu);
 
-/* While a batch goes through the timeline: an activity of a GPU, and the gap before it; the end of
- * the batch. Errors of all: KP_NO_MEMORY. */
-enum kp_status kp_along_show(struct kp_along *along, size_t gpu, const struct kp_activity *item,
-			     uint8_t cause);
+/* While a batch goes through the timeline: activities of a GPU, in order. Returns where the cause
+ * of the gap before each is to be written, NULL without memory. And the end of the batch. */
+uint8_t *kp_along_show(struct kp_along *along, size_t gpu, const struct kp_activity *items,
+		       size_t count);
 void kp_along_end_batch(struct kp_along *along);
-/* A taker of the relay, behind the timeline; and what was shown beyond the last batch. */
+/* A taker of the relay, behind the timeline; and what was shown beyond the last batch. Errors of
+ * this and what follows: KP_NO_MEMORY. */
 enum kp_status kp_along_take(void *builder, const struct kp_event *event);
 /* After the last: what still runs, to its end. */
 enum kp_status kp_along_finish_path(struct kp_along *along);

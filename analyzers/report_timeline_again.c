@@ -194,9 +194,8 @@ struct visit {
 	size_t number; /* of the GPU */
 };
 
-static enum kp_status visit(void *context, const struct kp_activity *item)
+static enum kp_status visit_one(const struct visit *at, const struct kp_activity *item)
 {
-	struct visit *at = context;
 	struct kp_build_timeline *line = at->builder->timeline;
 	struct kp_line_gpu *gpu = &line->gpus[at->number];
 	struct kp_line_use *use = &line->uses[item->use];
@@ -228,6 +227,15 @@ static enum kp_status visit(void *context, const struct kp_activity *item)
 	if (status == KP_OK && line->steps)
 		status = kp_steps_kernel(line->steps, at->number, item);
 	return status == KP_OK ? kp_gaps_run(&gpu->gaps, item) : status;
+}
+
+static enum kp_status visit(void *context, const struct kp_activity *items, size_t count)
+{
+	enum kp_status status = KP_OK;
+
+	for (size_t i = 0; i < count && status == KP_OK; i++)
+		status = visit_one(context, &items[i]);
+	return status;
 }
 
 static enum kp_status settle(struct kp_builder *builder, uint64_t watermark_ns)

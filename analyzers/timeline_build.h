@@ -75,6 +75,8 @@ struct kp_line_gpu {
 	struct kp_gaps gaps, first; /* first: what the first reading found */
 	struct kp_gap_verdicts verdicts;
 	struct kp_stream_faults faults;
+	uint64_t now_ns;    /* when the newest kernel began */
+	uint64_t displaced; /* kernels that began before one that came earlier */
 	uint64_t border_ns; /* the second time: nothing begins or ends on a walk before */
 };
 
@@ -99,11 +101,16 @@ struct kp_build_timeline {
 	struct kp_steps *steps; /* NULL: not asked for */
 };
 
-/* report_timeline.c: a batch of launches or memory operations into the activities. */
+/* report_timeline.c: room for the GPUs and uses that the report has; a batch of launches or memory
+ * operations into the activities; one of ranges; the symbol of a kernel of a use. */
+enum kp_status kp_line_reserve(struct kp_builder *builder);
 enum kp_status kp_line_add(struct kp_builder *builder, const struct kp_event *event);
+enum kp_status kp_line_add_ranges(struct kp_builder *builder, const struct kp_event *event);
+enum kp_status kp_line_find_symbol(struct kp_build_timeline *line, uint32_t use, uint32_t row,
+				   uint32_t *symbol);
 /* Begins a GPU's timeline anew. */
 enum kp_status kp_line_restart(struct kp_build_timeline *line, struct kp_line_gpu *gpu);
-/* When the window began in which a kernel of the use started; 0: no windows. */
+/* report_follow.c: when the window began in which a kernel of the use started; 0: no windows. */
 uint64_t kp_line_window(struct kp_builder *builder, const struct kp_activity *kernel);
 /* The symbol of a kernel that is the first of a graph launch; NULL: it is not. */
 struct kp_symbol *kp_line_graph_begin(struct kp_build_timeline *line, struct kp_line_use *use,
