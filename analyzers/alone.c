@@ -40,7 +40,8 @@ static void begin(struct kp_alone_last *last, uint32_t number, uint64_t end_ns)
 	uint64_t sooner_ns = is_last ? last->end_ns : end_ns;
 	uint64_t others_ns = sooner_ns > last->others_end_ns ? sooner_ns : last->others_end_ns;
 
-	last->others_end_ns = number == last->number ? last->others_end_ns : others_ns;
+	last->others_end_ns +=
+		(others_ns - last->others_end_ns) & (0 - (uint64_t)(number != last->number));
 	last->number = is_last ? number : last->number;
 	last->end_ns = is_last ? end_ns : last->end_ns;
 }

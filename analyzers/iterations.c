@@ -32,26 +32,18 @@ void kp_iterations_gap(struct kp_iterations *iterations, const struct kp_gap *ga
 
 /* ---- what each kernel took ---- */
 
-enum kp_status kp_iterations_kernel(struct kp_iterations *iterations, uint32_t symbol,
-				    uint64_t duration_ns)
+enum kp_status kp_iterations_new_kernel(struct kp_iterations *iterations, uint32_t symbol,
+					uint64_t duration_ns)
 {
 	struct kp_iteration_kernels *kernels = &iterations->kernels_taken;
-	uint32_t place;
 
-	if (!iterations->open)
-		return KP_OK;
 	if (!kp_vector_reserve((void **)&kernels->place, (size_t)symbol + 1, &kernels->place_count,
-			       sizeof(*kernels->place)))
+			       sizeof(*kernels->place)) ||
+	    !kp_vector_grow((void **)&kernels->taken, kernels->count, &kernels->capacity,
+			    sizeof(*kernels->taken)))
 		return KP_NO_MEMORY;
-	place = kernels->place[symbol]; /* perhaps of an iteration before */
-	if (place >= kernels->count || kernels->taken[place].symbol != symbol) {
-		if (!kp_vector_grow((void **)&kernels->taken, kernels->count, &kernels->capacity,
-				    sizeof(*kernels->taken)))
-			return KP_NO_MEMORY;
-		place = kernels->place[symbol] = (uint32_t)kernels->count;
-		kernels->taken[kernels->count++] = (struct kp_iteration_kernel){0, symbol};
-	}
-	kernels->taken[place].total_ns += duration_ns;
+	kernels->place[symbol] = (uint32_t)kernels->count;
+	kernels->taken[kernels->count++] = (struct kp_iteration_kernel){duration_ns, symbol};
 	return KP_OK;
 }
 

@@ -70,9 +70,27 @@ void kp_iterations_begin(struct kp_iterations *iterations, const struct kp_itera
 enum kp_status kp_iterations_end(struct kp_iterations *iterations,
 				 const struct kp_iteration_mark *mark);
 void kp_iterations_fini(struct kp_iterations *iterations);
+/* The first of a kernel in the open one. Errors: KP_NO_MEMORY. */
+enum kp_status kp_iterations_new_kernel(struct kp_iterations *iterations, uint32_t symbol,
+					uint64_t duration_ns);
+
 /* A kernel in the open one. Errors: KP_NO_MEMORY. */
-enum kp_status kp_iterations_kernel(struct kp_iterations *iterations, uint32_t symbol,
-				    uint64_t duration_ns);
+static inline enum kp_status kp_iterations_kernel(struct kp_iterations *iterations, uint32_t symbol,
+						  uint64_t duration_ns)
+{
+	const struct kp_iteration_kernels *kernels = &iterations->kernels_taken;
+	uint32_t place;
+
+	if (!iterations->open)
+		return KP_OK;
+	place = symbol < kernels->place_count ? kernels->place[symbol] : UINT32_MAX;
+	/* Else it is of an iteration before. */
+	if (place >= kernels->count || kernels->taken[place].symbol != symbol)
+		return kp_iterations_new_kernel(iterations, symbol, duration_ns);
+	kernels->taken[place].total_ns += duration_ns;
+	return KP_OK;
+}
+
 /* A gap in the open one. */
 void kp_iterations_gap(struct kp_iterations *iterations, const struct kp_gap *gap);
 

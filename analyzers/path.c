@@ -379,14 +379,13 @@ enum kp_status kp_path_add(struct kp_path *path, const struct kp_activity *from)
 {
 	uint64_t start_ns = from->start_ns > path->now_ns ? from->start_ns : path->now_ns;
 	uint64_t end_ns = from->end_ns > start_ns ? from->end_ns : start_ns;
+	bool is_last = (from->kind == KP_ACTIVITY_KERNEL) & (end_ns > path->kernel_end_ns);
 	enum kp_status status = close_by(path, start_ns);
 	struct item *item;
 
 	path->now_ns = start_ns;
-	if (from->kind == KP_ACTIVITY_KERNEL && end_ns > path->kernel_end_ns) {
-		path->kernel_start_ns = start_ns;
-		path->kernel_end_ns = end_ns;
-	}
+	path->kernel_start_ns = is_last ? start_ns : path->kernel_start_ns;
+	path->kernel_end_ns = is_last ? end_ns : path->kernel_end_ns;
 	if (!path->count)
 		path->base_ns = start_ns;
 	if (status == KP_OK && path->count >= KP_PATH_ITEMS)
