@@ -197,20 +197,31 @@ static enum kp_status close_by(struct kp_path *path, uint64_t now_ns)
 	return status;
 }
 
+static uint64_t all_bits(bool set)
+{
+	return 0 - (uint64_t)set;
+}
+
 /* What has ended by an instant runs no more. */
 static void retire(struct kp_path *path, uint64_t now_ns)
 {
 	struct running *running = path->running;
+	uint64_t last_end_ns = path->last_end_ns;
+	uint32_t last = path->last;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < path->running_count; i++) {
 		if (running[i].end_ns > now_ns) {
 			running[kept++] = running[i];
-		} else if (running[i].end_ns >= path->last_end_ns) {
-			path->last = running[i].item;
-			path->last_end_ns = running[i].end_ns;
+			continue;
 		}
+		/* No branch: which of those that ran side by side ended last is chance. */
+		uint64_t later = all_bits(running[i].end_ns >= last_end_ns);
+		last ^= (last ^ running[i].item) & (uint32_t)later;
+		last_end_ns ^= (last_end_ns ^ running[i].end_ns) & later;
 	}
+	path->last = last;
+	path->last_end_ns = last_end_ns;
 	path->running_count = kept;
 }
 
@@ -237,6 +248,7 @@ static struct item *next_item(struct kp_path *path)
 static void open_item(struct kp_path *path, uint64_t start_ns, uint64_t end_ns, bool kernel)
 {
 	struct running *one;
+	uint64_t longer;
 
 	if (path->running_count == KP_PATH_RUNNING)
 		retire(path, start_ns);
@@ -247,10 +259,9 @@ static void open_item(struct kp_path *path, uint64_t start_ns, uint64_t end_ns, 
 	one->end_ns = end_ns;
 	one->item = (uint32_t)path->count;
 	one->kernel = kernel;
-	if (path->longest == NONE || end_ns > path->longest_end_ns) {
-		path->longest = (uint32_t)path->count;
-		path->longest_end_ns = end_ns;
-	}
+	longer = all_bits((path->longest == NONE) | (end_ns > path->longest_end_ns));
+	path->longest ^= (path->longest ^ (uint32_t)path->count) & (uint32_t)longer;
+	path->longest_end_ns ^= (path->longest_end_ns ^ end_ns) & longer;
 	path->count++;
 }
 
@@ -379,13 +390,14 @@ enum kp_status kp_path_add(struct kp_path *path, const struct kp_activity *from)
 {
 	uint64_t start_ns = from->start_ns > path->now_ns ? from->start_ns : path->now_ns;
 	uint64_t end_ns = from->end_ns > start_ns ? from->end_ns : start_ns;
-	bool is_last = (from->kind == KP_ACTIVITY_KERNEL) & (end_ns > path->kernel_end_ns);
+	uint64_t is_last =
+		all_bits((from->kind == KP_ACTIVITY_KERNEL) & (end_ns > path->kernel_end_ns));
 	enum kp_status status = close_by(path, start_ns);
 	struct item *item;
 
 	path->now_ns = start_ns;
-	path->kernel_start_ns = is_last ? start_ns : path->kernel_start_ns;
-	path->kernel_end_ns = is_last ? end_ns : path->kernel_end_ns;
+	path->kernel_start_ns ^= (path->kernel_start_ns ^ start_ns) & is_last;
+	path->kernel_end_ns ^= (path->kernel_end_ns ^ end_ns) & is_last;
 	if (!path->count)
 		path->base_ns = start_ns;
 	if (status == KP_OK && path->count >= KP_PATH_ITEMS)
