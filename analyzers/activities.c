@@ -68,11 +68,11 @@ static int compare(const void *left, const void *right)
 	return result ? result : order(a->correlation, b->correlation);
 }
 
-struct kp_activity *kp_activities_next(struct kp_activities *activities)
+struct kp_activity *kp_activities_next(struct kp_activities *activities, size_t count)
 {
 	struct list *fresh = &activities->fresh;
 
-	return reserve(fresh, fresh->count + 1) == KP_OK ? &fresh->items[fresh->count] : NULL;
+	return reserve(fresh, fresh->count + count) == KP_OK ? &fresh->items[fresh->count] : NULL;
 }
 
 /* Puts the last to its place, if that is near. Batches are in order but for equal starts. */
@@ -93,23 +93,27 @@ static void sink(struct kp_activities *activities)
 	}
 }
 
-void kp_activities_keep(struct kp_activities *activities)
+void kp_activities_keep(struct kp_activities *activities, size_t count)
 {
 	struct list *fresh = &activities->fresh;
-	const struct kp_activity *item = &fresh->items[fresh->count++];
 
-	if (activities->fresh_sorted && fresh->count > 1 && item->start_ns <= item[-1].start_ns)
-		sink(activities);
+	for (; count; count--) {
+		const struct kp_activity *item = &fresh->items[fresh->count++];
+
+		if (fresh->count > 1 && item->start_ns <= item[-1].start_ns &&
+		    activities->fresh_sorted)
+			sink(activities);
+	}
 }
 
 enum kp_status kp_activities_add(struct kp_activities *activities, const struct kp_activity *item)
 {
-	struct kp_activity *place = kp_activities_next(activities);
+	struct kp_activity *place = kp_activities_next(activities, 1);
 
 	if (!place)
 		return KP_NO_MEMORY;
 	*place = *item;
-	kp_activities_keep(activities);
+	kp_activities_keep(activities, 1);
 	return KP_OK;
 }
 

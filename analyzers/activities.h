@@ -43,10 +43,10 @@ void kp_activities_destroy(struct kp_activities *activities);
 
 /* Errors: KP_NO_MEMORY. */
 enum kp_status kp_activities_add(struct kp_activities *activities, const struct kp_activity *item);
-/* The same without a copy: where the next one is to be written, NULL without memory; then keep it.
- */
-struct kp_activity *kp_activities_next(struct kp_activities *activities);
-void kp_activities_keep(struct kp_activities *activities);
+/* The same without copies: where the next ones are to be written, `count` at most, NULL without
+ * memory; then keep those that were. */
+struct kp_activity *kp_activities_next(struct kp_activities *activities, size_t count);
+void kp_activities_keep(struct kp_activities *activities, size_t count);
 
 /* Some that follow each other. */
 typedef enum kp_status kp_activity_visit(void *context, const struct kp_activity *items,

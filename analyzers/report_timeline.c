@@ -183,29 +183,10 @@ static enum kp_status fill_config(struct kp_builder *builder, const struct kp_pr
 
 /* ---- activities ---- */
 
-static enum kp_status add_launch(struct kp_builder *builder, const struct kp_process *process,
-				 const struct kp_launch *launch)
+static void put_launch(const struct kp_launch *launch, const struct kp_build_slot *slot,
+		       const struct kp_line_config *config, struct kp_activity *out)
 {
-	struct kp_build_timeline *line = builder->timeline;
-	const struct kp_build_slot *slot =
-		&builder->processes[process->index].slots[launch->config];
-	struct kp_line_config *config = &line->processes[process->index].configs[launch->config];
-	struct kp_activities *activities = line->gpus[slot->gpu].activities;
-	struct kp_activity *kernel;
-	enum kp_status status;
-
-	if (kp_time_quality(launch->start_ns, launch->end_ns) != KP_TIME_VALID)
-		return KP_OK;
-	if (!config->symbol_plus_one) {
-		status = fill_config(builder, process, slot, &process->configs[launch->config],
-				     config);
-		if (status != KP_OK)
-			return status;
-	}
-	kernel = kp_activities_next(activities);
-	if (!kernel)
-		return KP_NO_MEMORY;
-	*kernel = (struct kp_activity){
+	*out = (struct kp_activity){
 		.start_ns = launch->start_ns,
 		.end_ns = launch->end_ns,
 		.use = slot->use,
@@ -218,8 +199,40 @@ static enum kp_status add_launch(struct kp_builder *builder, const struct kp_pro
 		.kind = KP_ACTIVITY_KERNEL,
 		.graph = launch->graph || launch->graph_node,
 	};
-	kp_activities_keep(activities);
-	return KP_OK;
+}
+
+/* Launches of one GPU, as many as there are in a row: *taken. */
+static enum kp_status add_launches(struct kp_builder *builder, const struct kp_process *process,
+				   const struct kp_launch *launches, size_t count, size_t *taken)
+{
+	struct kp_build_timeline *line = builder->timeline;
+	const struct kp_build_slot *slots = builder->processes[process->index].slots;
+	struct kp_line_config *configs = line->processes[process->index].configs;
+	uint32_t gpu = slots[launches[0].config].gpu;
+	struct kp_activities *activities = line->gpus[gpu].activities;
+	struct kp_activity *begin = kp_activities_next(activities, count), *at = begin;
+	enum kp_status status = begin ? KP_OK : KP_NO_MEMORY;
+	size_t i;
+
+	for (i = 0; i < count && status == KP_OK; i++) {
+		const struct kp_launch *launch = &launches[i];
+		const struct kp_build_slot *slot = &slots[launch->config];
+		struct kp_line_config *config = &configs[launch->config];
+
+		if (slot->gpu != gpu)
+			break;
+		if (kp_time_quality(launch->start_ns, launch->end_ns) != KP_TIME_VALID)
+			continue;
+		if (!config->symbol_plus_one)
+			status = fill_config(builder, process, slot,
+					     &process->configs[launch->config], config);
+		if (status == KP_OK)
+			put_launch(launch, slot, config, at++);
+	}
+	*taken = i;
+	if (begin)
+		kp_activities_keep(activities, (size_t)(at - begin));
+	return status;
 }
 
 static enum kp_status add_memop(struct kp_builder *builder, const struct kp_process *process,
@@ -326,9 +339,10 @@ enum kp_status kp_line_add(struct kp_builder *builder, const struct kp_event *ev
 		own->configs = calloc(event->process->config_count + 1, sizeof(*own->configs));
 	if (event->kind == KP_EVENT_LAUNCHES && !own->configs)
 		return KP_NO_MEMORY;
-	for (size_t i = 0; status == KP_OK && i < event->count; i++) {
+	for (size_t i = 0, taken = 1; status == KP_OK && i < event->count; i += taken) {
 		if (event->kind == KP_EVENT_LAUNCHES)
-			status = add_launch(builder, event->process, &event->launches[i]);
+			status = add_launches(builder, event->process, &event->launches[i],
+					      event->count - i, &taken);
 		else if (event->kind == KP_EVENT_MEMOPS)
 			status = add_memop(builder, event->process, &event->memops[i]);
 	}
