@@ -20,7 +20,7 @@ static void divide(const struct kp_alone_last *last, uint64_t now_ns, uint64_t t
 	uint64_t from_ns = last->others_end_ns > now_ns ? last->others_end_ns : now_ns;
 	uint64_t until_ns = last->end_ns < to_ns ? last->end_ns : to_ns;
 
-	if (last->number != NO_KERNEL)
+	if (times_ns && last->number != NO_KERNEL) /* or no kernel has begun */
 		times_ns[last->number] += until_ns > from_ns ? until_ns - from_ns : 0;
 }
 
