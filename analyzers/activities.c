@@ -68,11 +68,11 @@ static int compare(const void *left, const void *right)
 	return result ? result : order(a->correlation, b->correlation);
 }
 
-struct kp_activity *kp_activities_next(struct kp_activities *activities)
+struct kp_activity *kp_activities_next(struct kp_activities *activities, size_t count)
 {
 	struct list *fresh = &activities->fresh;
 
-	return reserve(fresh, fresh->count + 1) == KP_OK ? &fresh->items[fresh->count] : NULL;
+	return reserve(fresh, fresh->count + count) == KP_OK ? &fresh->items[fresh->count] : NULL;
 }
 
 /* Puts the last to its place, if that is near. Batches are in order but for equal starts. */
@@ -93,57 +93,81 @@ static void sink(struct kp_activities *activities)
 	}
 }
 
-void kp_activities_keep(struct kp_activities *activities)
+void kp_activities_keep(struct kp_activities *activities, size_t count)
 {
 	struct list *fresh = &activities->fresh;
-	const struct kp_activity *item = &fresh->items[fresh->count++];
 
-	if (activities->fresh_sorted && fresh->count > 1 && item->start_ns <= item[-1].start_ns)
-		sink(activities);
+	for (; count; count--) {
+		const struct kp_activity *item = &fresh->items[fresh->count++];
+
+		if (fresh->count > 1 && item->start_ns <= item[-1].start_ns &&
+		    activities->fresh_sorted)
+			sink(activities);
+	}
 }
 
 enum kp_status kp_activities_add(struct kp_activities *activities, const struct kp_activity *item)
 {
-	struct kp_activity *place = kp_activities_next(activities);
+	struct kp_activity *place = kp_activities_next(activities, 1);
 
 	if (!place)
 		return KP_NO_MEMORY;
 	*place = *item;
-	kp_activities_keep(activities);
+	kp_activities_keep(activities, 1);
 	return KP_OK;
 }
 
-/* Takes the earliest of two sorted lists; NULL when both are used up. */
-static const struct kp_activity *take(const struct list *a, size_t *i, const struct list *b,
-				      size_t *j)
+/* How many of a list from `from` on come before all that is left of the other one. */
+static size_t run_of(const struct list *list, size_t from, const struct list *other, size_t at,
+		     uint64_t watermark_ns, bool first_of_equals)
 {
-	if (*i == a->count)
-		return *j == b->count ? NULL : &b->items[(*j)++];
-	if (*j == b->count || compare(&a->items[*i], &b->items[*j]) <= 0)
-		return &a->items[(*i)++];
-	return &b->items[(*j)++];
+	size_t end = from;
+
+	while (end < list->count && list->items[end].start_ns < watermark_ns &&
+	       (at == other->count ||
+		compare(&list->items[end], &other->items[at]) < (int)first_of_equals))
+		end++;
+	return end - from;
+}
+
+/* Puts what is left of two sorted lists together. */
+static void merge(struct list *left, const struct list *a, size_t i, const struct list *b, size_t j)
+{
+	left->count = 0;
+	while (i < a->count || j < b->count) {
+		bool first =
+			j == b->count || (i < a->count && compare(&a->items[i], &b->items[j]) <= 0);
+
+		left->items[left->count++] = first ? a->items[i++] : b->items[j++];
+	}
 }
 
 /* Visits what starts before the watermark, of pending and fresh; the rest becomes pending. */
 static enum kp_status settle_before(struct kp_activities *activities, uint64_t watermark_ns,
 				    kp_activity_visit *visit, void *context)
 {
+	const struct list *pending = &activities->pending, *fresh = &activities->fresh;
 	enum kp_status status = KP_OK;
-	const struct kp_activity *item;
 	struct list left = activities->spare;
-	size_t i = 0, j = 0;
+	size_t i = 0, j = 0, run = 1;
 
-	if (reserve(&left, activities->pending.count + activities->fresh.count) != KP_OK)
-		return KP_NO_MEMORY;
 	left.count = 0;
-	activities->spare = left;
-	while (status == KP_OK &&
-	       (item = take(&activities->pending, &i, &activities->fresh, &j)) != NULL) {
-		if (item->start_ns >= watermark_ns)
-			left.items[left.count++] = *item;
-		else
-			status = visit(context, item);
+	while (status == KP_OK && run) {
+		run = run_of(pending, i, fresh, j, watermark_ns, true);
+		if (run)
+			status = visit(context, &pending->items[i], run);
+		i += run;
+		if (status != KP_OK)
+			break;
+		run = run_of(fresh, j, pending, i, watermark_ns, false);
+		if (run)
+			status = visit(context, &fresh->items[j], run);
+		j += run;
 	}
+	if (status == KP_OK && reserve(&left, pending->count - i + (fresh->count - j)) != KP_OK)
+		return KP_NO_MEMORY;
+	if (status == KP_OK)
+		merge(&left, pending, i, fresh, j);
 	activities->spare = activities->pending;
 	activities->pending = left;
 	activities->fresh.count = 0;

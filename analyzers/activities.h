@@ -43,16 +43,19 @@ void kp_activities_destroy(struct kp_activities *activities);
 
 /* Errors: KP_NO_MEMORY. */
 enum kp_status kp_activities_add(struct kp_activities *activities, const struct kp_activity *item);
-/* The same without a copy: where the next one is to be written, NULL without memory; then keep it.
- */
-struct kp_activity *kp_activities_next(struct kp_activities *activities);
-void kp_activities_keep(struct kp_activities *activities);
+/* The same without copies: where the next ones are to be written, `count` at most, NULL without
+ * memory; then keep those that were. */
+struct kp_activity *kp_activities_next(struct kp_activities *activities, size_t count);
+void kp_activities_keep(struct kp_activities *activities, size_t count);
 
-typedef enum kp_status kp_activity_visit(void *context, const struct kp_activity *item);
+/* Some that follow each other. */
+typedef enum kp_status kp_activity_visit(void *context, const struct kp_activity *items,
+					 size_t count);
 
 /*
- * Visits what starts before watermark_ns; UINT64_MAX: all. Equal starts come in order of end, then
- * of row, so that the order does not depend on the file's. Errors: KP_NO_MEMORY, the visitor's.
+ * Visits what starts before watermark_ns, in runs; UINT64_MAX: all. Equal starts come in order of
+ * end, then of row, so that the order does not depend on the file's. Errors: KP_NO_MEMORY, the
+ * visitor's.
  */
 enum kp_status kp_activities_settle(struct kp_activities *activities, uint64_t watermark_ns,
 				    kp_activity_visit *visit, void *context);

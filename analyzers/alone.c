@@ -20,8 +20,8 @@ static void divide(const struct kp_alone_last *last, uint64_t now_ns, uint64_t t
 	uint64_t from_ns = last->others_end_ns > now_ns ? last->others_end_ns : now_ns;
 	uint64_t until_ns = last->end_ns < to_ns ? last->end_ns : to_ns;
 
-	if (from_ns < until_ns && last->number != NO_KERNEL)
-		times_ns[last->number] += until_ns - from_ns;
+	if (times_ns && last->number != NO_KERNEL) /* or no kernel has begun */
+		times_ns[last->number] += until_ns > from_ns ? until_ns - from_ns : 0;
 }
 
 static void advance(struct kp_alone *alone, uint64_t to_ns, struct kp_alone_times *times)
@@ -33,19 +33,21 @@ static void advance(struct kp_alone *alone, uint64_t to_ns, struct kp_alone_time
 	alone->now_ns = to_ns;
 }
 
+/* Choices, not branches: which of those that run side by side ends last is as good as chance. */
 static void begin(struct kp_alone_last *last, uint32_t number, uint64_t end_ns)
 {
-	if (number == last->number) {
-		last->end_ns = end_ns > last->end_ns ? end_ns : last->end_ns;
-	} else if (end_ns > last->end_ns) {
-		*last = (struct kp_alone_last){end_ns, last->end_ns, number};
-	} else if (end_ns > last->others_end_ns) {
-		last->others_end_ns = end_ns;
-	}
+	bool is_last = end_ns > last->end_ns;
+	uint64_t sooner_ns = is_last ? last->end_ns : end_ns;
+	uint64_t others_ns = sooner_ns > last->others_end_ns ? sooner_ns : last->others_end_ns;
+
+	last->others_end_ns +=
+		(others_ns - last->others_end_ns) & (0 - (uint64_t)(number != last->number));
+	last->number = is_last ? number : last->number;
+	last->end_ns = is_last ? end_ns : last->end_ns;
 }
 
-enum kp_status kp_alone_add(struct kp_alone *alone, const struct kp_activity *item,
-			    struct kp_alone_times *times)
+static enum kp_status add(struct kp_alone *alone, const struct kp_activity *item,
+			  struct kp_alone_times *times)
 {
 	bool kernel = item->kind == KP_ACTIVITY_KERNEL;
 	uint32_t row = kernel ? item->row : NO_KERNEL;
@@ -58,6 +60,16 @@ enum kp_status kp_alone_add(struct kp_alone *alone, const struct kp_activity *it
 	begin(&alone->row, row, item->end_ns);
 	begin(&alone->operator_index, operator_index, item->end_ns);
 	return KP_OK;
+}
+
+enum kp_status kp_alone_add_all(struct kp_alone *alone, const struct kp_activity *items,
+				size_t count, struct kp_alone_times *times)
+{
+	enum kp_status status = KP_OK;
+
+	for (size_t i = 0; status == KP_OK && i < count; i++)
+		status = add(alone, &items[i], times);
+	return status;
 }
 
 void kp_alone_finish(struct kp_alone *alone, struct kp_alone_times *times)

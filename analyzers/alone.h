@@ -33,8 +33,8 @@ struct kp_alone {
 };
 
 /* Errors: KP_NO_MEMORY. */
-enum kp_status kp_alone_add(struct kp_alone *alone, const struct kp_activity *item,
-			    struct kp_alone_times *times);
+enum kp_status kp_alone_add_all(struct kp_alone *alone, const struct kp_activity *items,
+				size_t count, struct kp_alone_times *times);
 /* After the last: what still runs, to its end. */
 void kp_alone_finish(struct kp_alone *alone, struct kp_alone_times *times);
 void kp_alone_times_fini(struct kp_alone_times *times);

@@ -11,15 +11,6 @@ static uint64_t span_between(uint64_t from, uint64_t to)
 	return to > from ? to - from : 0;
 }
 
-void kp_iterations_begin(struct kp_iterations *iterations, const struct kp_iteration_mark *mark)
-{
-	iterations->open = true;
-	iterations->begin = *mark;
-	iterations->kernels_taken.count = 0;
-	iterations->longest_gap_ns = 0;
-	iterations->longest_gap_cause = KP_GAP_UNKNOWN;
-}
-
 void kp_iterations_gap(struct kp_iterations *iterations, const struct kp_gap *gap)
 {
 	uint64_t length_ns = gap->end_ns - gap->begin_ns;
@@ -32,27 +23,43 @@ void kp_iterations_gap(struct kp_iterations *iterations, const struct kp_gap *ga
 
 /* ---- what each kernel took ---- */
 
-enum kp_status kp_iterations_kernel(struct kp_iterations *iterations, uint32_t symbol,
-				    uint64_t duration_ns)
+enum kp_status kp_iterations_reserve(struct kp_iterations *iterations, uint32_t symbol)
 {
 	struct kp_iteration_kernels *kernels = &iterations->kernels_taken;
-	uint32_t place;
 
-	if (!iterations->open)
-		return KP_OK;
-	if (!kp_vector_reserve((void **)&kernels->place, (size_t)symbol + 1, &kernels->place_count,
-			       sizeof(*kernels->place)))
-		return KP_NO_MEMORY;
-	place = kernels->place[symbol]; /* perhaps of an iteration before */
-	if (place >= kernels->count || kernels->taken[place].symbol != symbol) {
-		if (!kp_vector_grow((void **)&kernels->taken, kernels->count, &kernels->capacity,
-				    sizeof(*kernels->taken)))
-			return KP_NO_MEMORY;
-		place = kernels->place[symbol] = (uint32_t)kernels->count;
-		kernels->taken[kernels->count++] = (struct kp_iteration_kernel){0, symbol};
-	}
-	kernels->taken[place].total_ns += duration_ns;
-	return KP_OK;
+	return kp_vector_reserve((void **)&kernels->slots, (size_t)symbol + 1, &kernels->slot_count,
+				 sizeof(*kernels->slots)) &&
+			       kp_vector_reserve((void **)&kernels->symbols,
+						 kernels->slot_count + 1, &kernels->symbol_capacity,
+						 sizeof(*kernels->symbols))
+		       ? KP_OK
+		       : KP_NO_MEMORY;
+}
+
+static void open_kernels(struct kp_iteration_kernels *kernels)
+{
+	kernels->count = 0;
+	if (++kernels->open)
+		return;
+	if (kernels->slots) /* numbers begin anew: nothing is of any */
+		memset(kernels->slots, 0, kernels->slot_count * sizeof(*kernels->slots));
+	kernels->open = 1;
+}
+
+void kp_iterations_begin(struct kp_iterations *iterations, const struct kp_iteration_mark *mark)
+{
+	iterations->open = true;
+	iterations->begin = *mark;
+	open_kernels(&iterations->kernels_taken);
+	iterations->longest_gap_ns = 0;
+	iterations->longest_gap_cause = KP_GAP_UNKNOWN;
+}
+
+static void copy_open(const struct kp_iteration_kernels *kernels, struct kp_iteration_kernel *out)
+{
+	for (size_t i = 0; i < kernels->count; i++)
+		out[i] = (struct kp_iteration_kernel){kernels->slots[kernels->symbols[i]].total_ns,
+						      kernels->symbols[i]};
 }
 
 /* Gives a kept iteration a list of its own; where there is no room none of its kernels is told. */
@@ -68,7 +75,10 @@ static enum kp_status own_taken(struct kp_iterations *iterations, struct kp_iter
 	iteration->taken = malloc(count * sizeof(*from));
 	if (!iteration->taken)
 		return KP_NO_MEMORY;
-	memcpy(iteration->taken, from, count * sizeof(*from));
+	if (from)
+		memcpy(iteration->taken, from, count * sizeof(*from));
+	else
+		copy_open(&iterations->kernels_taken, iteration->taken);
 	iteration->taken_count = count;
 	*iterations->room -= count;
 	return KP_OK;
@@ -88,8 +98,8 @@ void kp_iterations_fini(struct kp_iterations *iterations)
 		disown_taken(iterations, &iterations->early[i]);
 	for (size_t i = 0; i < iterations->top_count; i++)
 		disown_taken(iterations, &iterations->top[i]);
-	free(iterations->kernels_taken.place);
-	free(iterations->kernels_taken.taken);
+	free(iterations->kernels_taken.slots);
+	free(iterations->kernels_taken.symbols);
 }
 
 /* The kernel that took most more than usual. */
@@ -169,7 +179,6 @@ enum kp_status kp_iterations_end(struct kp_iterations *iterations,
 		.launch_ns = span_between(begin->launch_ns, mark->launch_ns),
 		.longest_gap_ns = iterations->longest_gap_ns,
 		.longest_gap_cause = iterations->longest_gap_cause,
-		.taken = iterations->kernels_taken.taken,
 		.taken_count = iterations->kernels_taken.count,
 	};
 	enum kp_status status;

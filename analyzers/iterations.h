@@ -28,7 +28,7 @@ struct kp_iteration {
 	uint64_t eager_gaps, eager_ns, launch_gaps, launch_ns;
 	uint64_t longest_gap_ns;
 	enum kp_gap_cause longest_gap_cause;
-	struct kp_iteration_kernel *taken; /* what each kernel took; of a kept one its own */
+	struct kp_iteration_kernel *taken; /* what each kernel took; NULL: it is the open one */
 	size_t taken_count;
 };
 
@@ -39,10 +39,13 @@ struct kp_iteration_kernel {
 
 /* What each kernel took in the open iteration. */
 struct kp_iteration_kernels {
-	uint32_t *place; /* by symbol: where in `taken` it is, if it is there */
-	size_t place_count;
-	struct kp_iteration_kernel *taken;
-	size_t count, capacity;
+	struct kp_iteration_slot {
+		uint64_t total_ns;
+		uint32_t of; /* the iteration of that number */
+	} * slots;           /* by symbol */
+	uint32_t *symbols;   /* of the open one; there is room for all and one more */
+	size_t slot_count, symbol_capacity, count;
+	uint32_t open; /* its number, from 1 on */
 };
 
 struct kp_iterations {
@@ -70,9 +73,31 @@ void kp_iterations_begin(struct kp_iterations *iterations, const struct kp_itera
 enum kp_status kp_iterations_end(struct kp_iterations *iterations,
 				 const struct kp_iteration_mark *mark);
 void kp_iterations_fini(struct kp_iterations *iterations);
+/* Makes room for a symbol. Errors: KP_NO_MEMORY. */
+enum kp_status kp_iterations_reserve(struct kp_iterations *iterations, uint32_t symbol);
+
 /* A kernel in the open one. Errors: KP_NO_MEMORY. */
-enum kp_status kp_iterations_kernel(struct kp_iterations *iterations, uint32_t symbol,
-				    uint64_t duration_ns);
+static inline enum kp_status kp_iterations_kernel(struct kp_iterations *iterations, uint32_t symbol,
+						  uint64_t duration_ns)
+{
+	struct kp_iteration_kernels *kernels = &iterations->kernels_taken;
+	struct kp_iteration_slot *slot;
+	bool is_new;
+
+	if (!iterations->open)
+		return KP_OK;
+	if (symbol >= kernels->slot_count && kp_iterations_reserve(iterations, symbol) != KP_OK)
+		return KP_NO_MEMORY;
+	/* No branch: whether it has run in this iteration is as good as chance. */
+	slot = &kernels->slots[symbol];
+	is_new = slot->of != kernels->open;
+	kernels->symbols[kernels->count] = symbol;
+	kernels->count += is_new;
+	slot->total_ns = (slot->total_ns & ((uint64_t)is_new - 1)) + duration_ns;
+	slot->of = kernels->open;
+	return KP_OK;
+}
+
 /* A gap in the open one. */
 void kp_iterations_gap(struct kp_iterations *iterations, const struct kp_gap *gap);
 

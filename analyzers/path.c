@@ -12,13 +12,21 @@ struct item {
 	uint64_t start_ns, end_ns;
 	uint32_t row, operator_index; /* NONE: a memory operation */
 	uint32_t before;              /* what it waited for; NONE: nothing in the stretch */
-	bool graph;
 };
 
 /* The last activity of a stream, in the stretch of that number. */
 struct lane {
-	uint64_t stretch;
+	uint64_t stretch, end_ns;
 	uint32_t item;
+	bool graph;
+};
+
+/* One that runs, or has ended since that was last looked at: mostly the stream tells what is waited
+ * for. They are in order of their start. */
+struct running {
+	uint64_t start_ns, end_ns;
+	uint32_t item;
+	bool kernel;
 };
 
 /* Sums that are pending, by a number; `touched` are those above 0. */
@@ -34,12 +42,14 @@ struct kp_path {
 	struct lane *lanes;
 	size_t lane_room;
 	uint64_t stretch; /* number of the open one, from 1 */
-	uint32_t running[KP_PATH_RUNNING];
+	struct running running[KP_PATH_RUNNING];
 	size_t running_count;
-	uint32_t last;    /* of those that have ended the one that did last; NONE: none has */
-	uint32_t longest; /* of all the one that ends last */
-	uint64_t base_ns; /* what lies before is divided */
-	uint64_t now_ns;  /* when the newest began */
+	/* Of those that have ended the one that did last, of several the one that began last; NONE:
+	 * none has. And of all the one that ends last, of several the first. */
+	uint32_t last, longest;
+	uint64_t last_end_ns, longest_end_ns;
+	uint64_t base_ns;                        /* what lies before is divided */
+	uint64_t now_ns;                         /* when the newest began */
 	uint64_t kernel_start_ns, kernel_end_ns; /* of all kernels the one that ends last */
 	struct tally rows, operators;
 	struct kp_path_parts pending, parts;
@@ -171,6 +181,7 @@ static void clear(struct kp_path *path)
 {
 	path->count = path->running_count = 0;
 	path->last = path->longest = NONE;
+	path->last_end_ns = path->longest_end_ns = 0;
 	path->stretch++;
 }
 
@@ -179,28 +190,39 @@ static enum kp_status close_by(struct kp_path *path, uint64_t now_ns)
 {
 	enum kp_status status;
 
-	if (path->longest == NONE || path->items[path->longest].end_ns > now_ns)
+	if (path->longest == NONE || path->longest_end_ns > now_ns)
 		return KP_OK;
-	status = walk(path, path->items[path->longest].end_ns);
+	status = walk(path, path->longest_end_ns);
 	clear(path);
 	return status;
+}
+
+static uint64_t all_bits(bool set)
+{
+	return 0 - (uint64_t)set;
 }
 
 /* What has ended by an instant runs no more. */
 static void retire(struct kp_path *path, uint64_t now_ns)
 {
-	for (size_t i = 0; i < path->running_count;) {
-		uint32_t number = path->running[i];
+	struct running *running = path->running;
+	uint64_t last_end_ns = path->last_end_ns;
+	uint32_t last = path->last;
+	size_t kept = 0;
 
-		if (path->items[number].end_ns > now_ns) {
-			i++;
+	for (size_t i = 0; i < path->running_count; i++) {
+		if (running[i].end_ns > now_ns) {
+			running[kept++] = running[i];
 			continue;
 		}
-		if (path->last == NONE ||
-		    path->items[number].end_ns >= path->items[path->last].end_ns)
-			path->last = number;
-		path->running[i] = path->running[--path->running_count];
+		/* No branch: which of those that ran side by side ended last is chance. */
+		uint64_t later = all_bits(running[i].end_ns >= last_end_ns);
+		last ^= (last ^ running[i].item) & (uint32_t)later;
+		last_end_ns ^= (last_end_ns ^ running[i].end_ns) & later;
 	}
+	path->last = last;
+	path->last_end_ns = last_end_ns;
+	path->running_count = kept;
 }
 
 static void retire_first(struct kp_path *path)
@@ -208,41 +230,59 @@ static void retire_first(struct kp_path *path)
 	uint64_t first_ns = UINT64_MAX;
 
 	for (size_t i = 0; i < path->running_count; i++)
-		if (path->items[path->running[i]].end_ns < first_ns)
-			first_ns = path->items[path->running[i]].end_ns;
+		if (path->running[i].end_ns < first_ns)
+			first_ns = path->running[i].end_ns;
 	retire(path, first_ns);
 }
 
-static enum kp_status open_item(struct kp_path *path, const struct item *item)
+/* Room for one more item. */
+static struct item *next_item(struct kp_path *path)
 {
-	uint32_t number = (uint32_t)path->count;
+	return kp_vector_grow((void **)&path->items, path->count, &path->capacity,
+			      sizeof(*path->items))
+		       ? &path->items[path->count]
+		       : NULL;
+}
 
-	if (!kp_vector_grow((void **)&path->items, path->count, &path->capacity,
-			    sizeof(*path->items)))
-		return KP_NO_MEMORY;
-	path->items[path->count++] = *item;
+/* That is filled: it begins. */
+static void open_item(struct kp_path *path, uint64_t start_ns, uint64_t end_ns, bool kernel)
+{
+	struct running *one;
+	uint64_t longer;
+
+	if (path->running_count == KP_PATH_RUNNING)
+		retire(path, start_ns);
 	if (path->running_count == KP_PATH_RUNNING)
 		retire_first(path);
-	path->running[path->running_count++] = number;
-	if (path->longest == NONE || item->end_ns > path->items[path->longest].end_ns)
-		path->longest = number;
-	return KP_OK;
+	one = &path->running[path->running_count++];
+	one->start_ns = start_ns;
+	one->end_ns = end_ns;
+	one->item = (uint32_t)path->count;
+	one->kernel = kernel;
+	longer = all_bits((path->longest == NONE) | (end_ns > path->longest_end_ns));
+	path->longest ^= (path->longest ^ (uint32_t)path->count) & (uint32_t)longer;
+	path->longest_end_ns ^= (path->longest_end_ns ^ end_ns) & longer;
+	path->count++;
 }
 
 /* Goes on with what still runs, and nothing else. */
 static enum kp_status cut(struct kp_path *path, uint64_t now_ns)
 {
 	struct item kept[KP_PATH_RUNNING];
-	size_t count = path->running_count;
 	enum kp_status status = walk(path, now_ns);
+	size_t count;
 
+	retire(path, now_ns);
+	count = path->running_count;
 	for (size_t i = 0; i < count; i++) {
-		kept[i] = path->items[path->running[i]];
+		kept[i] = path->items[path->running[i].item];
 		kept[i].before = NONE;
 	}
 	clear(path);
-	for (size_t i = 0; i < count && status == KP_OK; i++)
-		status = open_item(path, &kept[i]);
+	for (size_t i = 0; i < count; i++) { /* there was room for more */
+		path->items[i] = kept[i];
+		open_item(path, kept[i].start_ns, kept[i].end_ns, kept[i].row != NONE);
+	}
 	path->parts.cuts++;
 	return status;
 }
@@ -250,44 +290,46 @@ static enum kp_status cut(struct kp_path *path, uint64_t now_ns)
 /* Of the kernels that run in the second half of their time the one that ends first. */
 static uint32_t gives_room(const struct kp_path *path, uint64_t now_ns)
 {
+	uint64_t first_ns = UINT64_MAX;
 	uint32_t found = NONE;
 
 	for (size_t i = 0; i < path->running_count; i++) {
-		const struct item *item = &path->items[path->running[i]];
+		const struct running *one = &path->running[i];
 
-		if (item->row != NONE && now_ns - item->start_ns >= item->end_ns - now_ns &&
-		    (found == NONE || item->end_ns < path->items[found].end_ns))
-			found = path->running[i];
+		if (one->kernel && one->end_ns < first_ns &&
+		    now_ns - one->start_ns >= one->end_ns - now_ns) {
+			found = one->item;
+			first_ns = one->end_ns;
+		}
 	}
 	return found;
 }
 
 /* The last of the same stream, if it still ran, or ended just now. */
-static uint32_t of_stream(const struct kp_path *path, const struct item *item, uint32_t lane)
+static uint32_t of_stream(const struct kp_path *path, uint64_t now_ns, bool graph, uint32_t lane)
 {
 	const struct lane *own = &path->lanes[lane];
-	const struct item *before;
 
 	if (own->stretch != path->stretch)
 		return NONE;
-	before = &path->items[own->item];
-	if (before->end_ns > item->start_ns)
-		return before->graph || item->graph ? NONE : own->item;
-	return item->start_ns - before->end_ns <= KP_GAP_OWN_NS ? own->item : NONE;
+	if (own->end_ns > now_ns)
+		return own->graph || graph ? NONE : own->item;
+	return now_ns - own->end_ns <= KP_GAP_OWN_NS ? own->item : NONE;
 }
 
-/* What an activity waited for; path.h says how. */
-static uint32_t waited_for(const struct kp_path *path, const struct item *item, uint32_t lane)
+/* What an activity that begins now waited for; path.h says how. */
+static uint32_t waited_for(struct kp_path *path, uint64_t now_ns, bool graph, uint32_t lane)
 {
 	uint32_t found = NONE;
 
 	if (lane < path->lane_room)
-		found = of_stream(path, item, lane);
+		found = of_stream(path, now_ns, graph, lane);
 	if (found != NONE)
 		return found;
-	if (path->last != NONE && item->start_ns - path->items[path->last].end_ns <= KP_GAP_OWN_NS)
+	retire(path, now_ns);
+	if (path->last != NONE && now_ns - path->last_end_ns <= KP_GAP_OWN_NS)
 		return path->last;
-	found = gives_room(path, item->start_ns);
+	found = gives_room(path, now_ns);
 	return found != NONE ? found : path->last;
 }
 
@@ -313,43 +355,62 @@ enum kp_status kp_path_gap(struct kp_path *path, enum kp_gap_cause cause, uint64
 	return settle(path, !late, times);
 }
 
-static enum kp_status remember(struct kp_path *path, uint32_t lane)
+static enum kp_status reserve_lane(struct kp_path *path, uint32_t lane)
 {
-	if (lane == KP_ACTIVITY_NO_LANE)
-		return KP_OK;
-	if (!kp_vector_reserve((void **)&path->lanes, (size_t)lane + 1, &path->lane_room,
-			       sizeof(*path->lanes)))
-		return KP_NO_MEMORY;
-	path->lanes[lane] = (struct lane){path->stretch, (uint32_t)path->count - 1};
-	return KP_OK;
+	return lane == KP_ACTIVITY_NO_LANE ||
+			       kp_vector_reserve((void **)&path->lanes, (size_t)lane + 1,
+						 &path->lane_room, sizeof(*path->lanes))
+		       ? KP_OK
+		       : KP_NO_MEMORY;
+}
+
+/* Member by member, as all that is read again at once: copies of the whole would wait for them. */
+static void begin(struct kp_path *path, const struct kp_activity *from, uint64_t start_ns,
+		  uint64_t end_ns, struct item *item)
+{
+	bool kernel = from->kind == KP_ACTIVITY_KERNEL;
+
+	item->before = waited_for(path, start_ns, from->graph, from->lane);
+	item->start_ns = start_ns;
+	item->end_ns = end_ns;
+	item->row = kernel ? from->row : NONE;
+	item->operator_index = kernel ? from->operator_index : NONE;
+	if (from->lane != KP_ACTIVITY_NO_LANE) {
+		struct lane *lane = &path->lanes[from->lane];
+
+		lane->stretch = path->stretch;
+		lane->end_ns = end_ns;
+		lane->item = (uint32_t)path->count;
+		lane->graph = from->graph;
+	}
+	open_item(path, start_ns, end_ns, kernel);
 }
 
 enum kp_status kp_path_add(struct kp_path *path, const struct kp_activity *from)
 {
-	bool kernel = from->kind == KP_ACTIVITY_KERNEL;
-	struct item item = {.start_ns =
-				    from->start_ns > path->now_ns ? from->start_ns : path->now_ns,
-			    .row = kernel ? from->row : NONE,
-			    .operator_index = kernel ? from->operator_index : NONE,
-			    .before = NONE,
-			    .graph = from->graph};
-	enum kp_status status = close_by(path, item.start_ns);
+	uint64_t start_ns = from->start_ns > path->now_ns ? from->start_ns : path->now_ns;
+	uint64_t end_ns = from->end_ns > start_ns ? from->end_ns : start_ns;
+	uint64_t is_last =
+		all_bits((from->kind == KP_ACTIVITY_KERNEL) & (end_ns > path->kernel_end_ns));
+	enum kp_status status = close_by(path, start_ns);
+	struct item *item;
 
-	item.end_ns = from->end_ns > item.start_ns ? from->end_ns : item.start_ns;
-	path->now_ns = item.start_ns;
-	if (kernel && item.end_ns > path->kernel_end_ns) {
-		path->kernel_start_ns = item.start_ns;
-		path->kernel_end_ns = item.end_ns;
-	}
+	path->now_ns = start_ns;
+	path->kernel_start_ns ^= (path->kernel_start_ns ^ start_ns) & is_last;
+	path->kernel_end_ns ^= (path->kernel_end_ns ^ end_ns) & is_last;
 	if (!path->count)
-		path->base_ns = item.start_ns;
-	retire(path, item.start_ns);
+		path->base_ns = start_ns;
 	if (status == KP_OK && path->count >= KP_PATH_ITEMS)
-		status = cut(path, item.start_ns);
-	item.before = waited_for(path, &item, from->lane);
+		status = cut(path, start_ns);
 	if (status == KP_OK)
-		status = open_item(path, &item);
-	return status == KP_OK ? remember(path, from->lane) : status;
+		status = reserve_lane(path, from->lane);
+	if (status != KP_OK)
+		return status;
+	item = next_item(path);
+	if (!item)
+		return KP_NO_MEMORY;
+	begin(path, from, start_ns, end_ns, item);
+	return KP_OK;
 }
 
 enum kp_status kp_path_finish(struct kp_path *path, struct kp_path_times *times)

@@ -13,8 +13,6 @@
 #include <signal.h>
 #include <stdlib.h>
 
-/* Enough for the fastest stage to run ahead while the slowest has a long batch. */
-#define PLACES 4
 #define THREADS_MOST 4
 
 struct place {
@@ -32,7 +30,7 @@ enum { READ, PREPARE, TAKE, STAGES = TAKE + KP_RELAY_TAKERS_MOST };
 
 struct run {
 	const struct kp_relay *relay;
-	struct place places[PLACES];
+	struct place places[KP_RELAY_PLACES];
 	unsigned place_count; /* without helpers, one is enough */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -53,6 +51,14 @@ static uint64_t least_taken(const struct run *run)
 	return least;
 }
 
+/* How far the stage must be that a taker stays behind. */
+static uint64_t done_before(const struct run *run, size_t taker)
+{
+	size_t behind = run->relay->behind[taker];
+
+	return run->stages[behind ? TAKE + behind - 1 : PREPARE].done;
+}
+
 /* Whether a stage has a batch to work on. */
 static bool can_work(const struct run *run, size_t number)
 {
@@ -66,7 +72,7 @@ static bool can_work(const struct run *run, size_t number)
 		return stage->done < run->stages[READ].done &&
 		       (!run->places[stage->done % run->place_count].unprepared ||
 			least_taken(run) == stage->done);
-	return stage->done < run->stages[PREPARE].done;
+	return stage->done < done_before(run, number - TAKE);
 }
 
 /* What is most urgent of what can be done now: what is furthest behind; STAGES: nothing. */
@@ -235,7 +241,7 @@ enum kp_status kp_relay_run(const struct kp_relay *relay, unsigned threads)
 		return KP_NO_MEMORY;
 	run->relay = relay;
 	run->stage_count = TAKE + relay->taker_count;
-	run->place_count = threads > 1 ? PLACES : 1;
+	run->place_count = threads > 1 ? KP_RELAY_PLACES : 1;
 	pthread_mutex_init(&run->lock, NULL);
 	pthread_cond_init(&run->changed, NULL);
 	kp_reader_rewind(relay->reader);
@@ -248,7 +254,7 @@ enum kp_status kp_relay_run(const struct kp_relay *relay, unsigned threads)
 	status = run->status;
 	pthread_cond_destroy(&run->changed);
 	pthread_mutex_destroy(&run->lock);
-	for (size_t i = 0; i < PLACES; i++)
+	for (size_t i = 0; i < KP_RELAY_PLACES; i++)
 		kp_batch_fini(&run->places[i].memory);
 	free(run);
 	return status;

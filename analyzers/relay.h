@@ -19,7 +19,11 @@
 #include "trace/reader.h"
 
 /* Analyses of one relay. */
-#define KP_RELAY_TAKERS_MOST 4
+#define KP_RELAY_TAKERS_MOST 5
+/* Batches that are on their way at once: what is kept for a batch until all have taken it may be
+ * kept in its number modulo this. Enough for the fastest stage to run ahead while the slowest has a
+ * long batch. */
+#define KP_RELAY_PLACES 4
 /* Traces smaller than that are read before a second thread has begun. */
 #define KP_RELAY_LEAST_BYTES (8U << 20)
 
@@ -30,6 +34,8 @@ struct kp_relay {
 	void *context;            /* of all that follow */
 	kp_relay_take *takers[KP_RELAY_TAKERS_MOST];
 	size_t taker_count;
+	/* By taker: plus one, the taker that must have taken a batch before it does; 0: none. */
+	size_t behind[KP_RELAY_TAKERS_MOST];
 	/* Each batch as it comes from the reader, before anyone else sees it; NULL: stays as it is.
 	 */
 	void (*amend)(void *context, struct kp_event *event);

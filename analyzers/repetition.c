@@ -33,8 +33,7 @@ static void see(struct kp_symbol *symbol, uint32_t distance)
 		symbol->seen[i].hits--;
 }
 
-void kp_symbol_add(struct kp_symbol *symbol, uint64_t position, uint64_t duration_ns,
-		   uint64_t waited_ns)
+void kp_symbol_see(struct kp_symbol *symbol, uint64_t position)
 {
 	uint64_t distance = position - symbol->last;
 
@@ -42,10 +41,6 @@ void kp_symbol_add(struct kp_symbol *symbol, uint64_t position, uint64_t duratio
 		symbol->first = position;
 	else
 		see(symbol, distance < UINT32_MAX ? (uint32_t)distance : UINT32_MAX);
-	symbol->last = position;
-	symbol->count++;
-	symbol->total_ns += (double)duration_ns;
-	symbol->waited_ns += (double)waited_ns;
 }
 
 /* The distance that a symbol had most often. */

@@ -41,9 +41,23 @@ struct kp_symbol {
 	} seen[KP_REPETITION_DISTANCES]; /* hits = 0: free */
 };
 
-/* Notes that the symbol comes at `position`, after a gap. */
-void kp_symbol_add(struct kp_symbol *symbol, uint64_t position, uint64_t duration_ns,
-		   uint64_t waited_ns);
+/* Notes that the symbol comes at another distance than the first of those seen, or as the first. */
+void kp_symbol_see(struct kp_symbol *symbol, uint64_t position);
+
+/* Notes that the symbol comes at `position`, after a gap. Times are below 2^63. */
+static inline void kp_symbol_add(struct kp_symbol *symbol, uint64_t position, uint64_t duration_ns,
+				 uint64_t waited_ns)
+{
+	if (position - symbol->last == symbol->seen[0].distance && symbol->seen[0].hits &&
+	    symbol->seen[0].hits < UINT32_MAX)
+		symbol->seen[0].hits++;
+	else
+		kp_symbol_see(symbol, position);
+	symbol->last = position;
+	symbol->count++;
+	symbol->total_ns += (double)(int64_t)duration_ns;
+	symbol->waited_ns += (double)(int64_t)waited_ns;
+}
 
 struct kp_repetition {
 	size_t anchor;   /* place among the symbols */

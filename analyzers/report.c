@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "analyzers/along.h"
 #include "analyzers/report_build.h"
 #include "analyzers/report_calls.h"
 #include "analyzers/report_clocks.h"
@@ -182,6 +183,10 @@ static enum kp_status read_all(struct kp_builder *builder)
 		relay.takers[relay.taker_count++] = kp_build_tie;
 	if (builder->finder)
 		relay.takers[relay.taker_count++] = kp_build_sequences_take;
+	if (builder->timeline) {
+		relay.behind[relay.taker_count] = 2; /* kp_build_follow */
+		relay.takers[relay.taker_count++] = kp_along_take;
+	}
 	status = kp_build_read(builder, &relay);
 	if (status != KP_OK)
 		return status;

@@ -47,7 +47,7 @@ struct kp_build_row {
 
 struct kp_build_gpu {
 	struct kp_gpu_row row;
-	struct kp_sweep *sweep;
+	struct kp_sweep *sweep;             /* NULL: the timeline does what it would */
 	struct kp_build_counters *counters; /* NULL: nothing to attribute */
 };
 

@@ -41,13 +41,13 @@ void kp_build_fusion_end(struct kp_builder *builder)
 	free(builder->fusion);
 }
 
-enum kp_status kp_build_fusion_see(struct kp_builder *builder, const struct kp_activity *item)
+static enum kp_status see(const struct kp_builder *builder, const struct kp_activity *item)
 {
 	const struct kp_build_fusion *fusion = builder->fusion;
 	const struct kp_build_use *use = &builder->uses[item->use];
 	const uint32_t *names = builder->processes[use->process].names;
 
-	if (!fusion || item->lane == KP_ACTIVITY_NO_LANE)
+	if (item->lane == KP_ACTIVITY_NO_LANE)
 		return KP_OK;
 	if (item->kind != KP_ACTIVITY_KERNEL)
 		return kp_fusion_finder_break(fusion->finder, item->lane);
@@ -61,6 +61,16 @@ enum kp_status kp_build_fusion_see(struct kp_builder *builder, const struct kp_a
 					       .word = fusion->words[names[item->config]],
 					       .graph = item->graph,
 				       });
+}
+
+enum kp_status kp_build_fusion_see(struct kp_builder *builder, const struct kp_activity *items,
+				   size_t count)
+{
+	enum kp_status status = KP_OK;
+
+	for (size_t i = 0; builder->fusion && status == KP_OK && i < count; i++)
+		status = see(builder, &items[i]);
+	return status;
 }
 
 enum kp_status kp_build_fusion_put(struct kp_builder *builder)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analyzers/boots.h"
+#include "analyzers/report_timeline.h"
 #include "trace/vector.h"
 
 /* More GPUs than any trace has: a broken file's further ones share the last row. */
@@ -37,6 +38,13 @@ static const struct kp_device_info *find_device(const struct kp_process *process
 	return NULL;
 }
 
+uint64_t kp_build_gpu_busy(const struct kp_builder *builder, size_t gpu)
+{
+	const struct kp_sweep *sweep = builder->gpus[gpu].sweep;
+
+	return sweep ? kp_sweep_busy_ns(sweep) : kp_build_timeline_busy(builder, gpu);
+}
+
 static enum kp_status add_gpu(struct kp_builder *builder, const struct kp_gpu_row *row)
 {
 	struct kp_sweep_parts *parts =
@@ -46,7 +54,9 @@ static enum kp_status add_gpu(struct kp_builder *builder, const struct kp_gpu_ro
 			    sizeof(*builder->gpus)))
 		return KP_NO_MEMORY;
 	builder->gpus[builder->gpu_count] = (struct kp_build_gpu){.row = *row};
-	if (kp_sweep_create(parts, &builder->gpus[builder->gpu_count].sweep) != KP_OK)
+	/* The timeline knows the union. */
+	if ((parts || !builder->timeline) &&
+	    kp_sweep_create(parts, &builder->gpus[builder->gpu_count].sweep) != KP_OK)
 		return KP_NO_MEMORY;
 	builder->gpu_count++;
 	return KP_OK;

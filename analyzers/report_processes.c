@@ -14,9 +14,7 @@ static uint64_t busy_ns_of(const struct kp_builder *builder, const struct kp_bui
 {
 	if (use->sweep)
 		return kp_sweep_busy_ns(use->sweep);
-	return builder->report->options.process_times
-		       ? kp_sweep_busy_ns(builder->gpus[use->gpu].sweep)
-		       : 0;
+	return builder->report->options.process_times ? kp_build_gpu_busy(builder, use->gpu) : 0;
 }
 
 static enum kp_status add_use(struct kp_builder *builder, uint32_t process, uint32_t gpu)

@@ -67,8 +67,9 @@ static enum kp_status read_slice(struct kp_builder *builder, const struct kp_eve
 		slot->total_ns =
 			kp_add_saturating(slot->total_ns, launch->end_ns - launch->start_ns);
 		widen_span(&builder->gpus[slot->gpu].row, launch->start_ns, launch->end_ns);
-		status = kp_sweep_add(builder->gpus[slot->gpu].sweep, launch->start_ns,
-				      launch->end_ns, slot->row_plus_one - 1);
+		if (builder->gpus[slot->gpu].sweep)
+			status = kp_sweep_add(builder->gpus[slot->gpu].sweep, launch->start_ns,
+					      launch->end_ns, slot->row_plus_one - 1);
 	}
 	return status;
 }
@@ -82,7 +83,9 @@ static enum kp_status read_launches(struct kp_builder *builder, const struct kp_
 	while (status == KP_OK && kp_slices_next(&slices, &slice)) {
 		status = read_slice(builder, &slice);
 		for (size_t i = 0; status == KP_OK && i < builder->gpu_count; i++)
-			status = kp_sweep_settle(builder->gpus[i].sweep, slice.watermark_ns);
+			if (builder->gpus[i].sweep)
+				status =
+					kp_sweep_settle(builder->gpus[i].sweep, slice.watermark_ns);
 		if (status == KP_OK)
 			status = kp_build_uses_settle(builder, slice.watermark_ns);
 	}

@@ -46,16 +46,19 @@ struct track {
 
 struct stream {
 	uint64_t start_ns, end_ns; /* of its last launch */
+	bool busy;                 /* one of its tracks has begun, or waits */
 };
 
 struct tally {
-	uint64_t launches, in, followed;
+	uint64_t in, followed;
 };
 
-/* A launch configuration: of which stream it is. */
+/* A launch configuration: of which stream it is, and whether a sequence begins with it. */
 struct place {
+	uint64_t launches;
 	uint32_t stream_plus_one; /* 0: no launch yet */
 	uint32_t operator_index;
+	bool begins;
 };
 
 struct kp_build_finder {
@@ -277,6 +280,8 @@ static enum kp_status fill_place(struct kp_build_finder *finder, const struct kp
 
 	for (size_t k = 0; k < finder->sequence_count; k++)
 		label = label_within(builder->operators, &finder->sequences[k], label);
+	for (size_t k = 0; k < finder->sequence_count; k++)
+		place->begins |= finder->masks[name * finder->sequence_count + k] & 1U;
 	place->operator_index =
 		(uint32_t)kp_operators_variant(builder->operators, label.variant).operator_index;
 	if (status == KP_OK)
@@ -284,26 +289,19 @@ static enum kp_status fill_place(struct kp_build_finder *finder, const struct kp
 	return status;
 }
 
-static enum kp_status follow(struct kp_build_finder *finder, const struct kp_process *process,
-			     const struct kp_launch *launch)
+/* Along all sequences. */
+static void follow_tracks(struct kp_build_finder *finder, const struct kp_process *process,
+			  const struct place *place, const struct kp_launch *launch, bool ordered)
 {
-	struct place *place = &finder->places[process->index][launch->config];
 	struct tally *counts = finder->tallies[process->index];
 	uint32_t name = finder->builder->processes[process->index].names[launch->config];
 	const unsigned *masks = &finder->masks[name * finder->sequence_count];
-	enum kp_status status = KP_OK;
-	struct track *track;
-	bool ordered;
+	struct track *track =
+		&finder->tracks[(place->stream_plus_one - 1) * finder->sequence_count];
+	bool busy = false;
 
-	if (!place->stream_plus_one)
-		status = fill_place(finder, process, launch->config, place);
-	if (status != KP_OK)
-		return status;
-	ordered = in_order(&finder->stream[place->stream_plus_one - 1], launch);
-	track = &finder->tracks[(place->stream_plus_one - 1) * finder->sequence_count];
 	for (size_t k = 0; k < finder->sequence_count;
 	     k++, track++, counts += process->config_count) {
-		counts[launch->config].launches++;
 		if (!ordered) {
 			resolve(track, counts, false);
 			track->step = 0;
@@ -316,7 +314,28 @@ static enum kp_status follow(struct kp_build_finder *finder, const struct kp_pro
 			       place->operator_index, counts);
 		follow_open(track, &finder->sequences[k], masks[k], launch->config,
 			    place->operator_index, counts);
+		busy |= track->step || track->waiting.count;
 	}
+	finder->stream[place->stream_plus_one - 1].busy = busy;
+}
+
+static enum kp_status follow(struct kp_build_finder *finder, const struct kp_process *process,
+			     const struct kp_launch *launch)
+{
+	struct place *place = &finder->places[process->index][launch->config];
+	enum kp_status status = KP_OK;
+	struct stream *stream;
+	bool ordered;
+
+	if (!place->stream_plus_one)
+		status = fill_place(finder, process, launch->config, place);
+	if (status != KP_OK)
+		return status;
+	place->launches++;
+	stream = &finder->stream[place->stream_plus_one - 1];
+	ordered = in_order(stream, launch);
+	if (stream->busy || place->begins)
+		follow_tracks(finder, process, place, launch, ordered);
 	return KP_OK;
 }
 
@@ -335,10 +354,10 @@ enum kp_status kp_build_sequences_take(void *context, const struct kp_event *eve
 
 /* ---- results ---- */
 
-static bool belongs(const struct tally *tally)
+static bool belongs(const struct tally *tally, uint64_t launches)
 {
 	/* Counters stay far below 2^57: a launch takes a byte of the file at least. */
-	return tally->in && tally->in * 100 >= tally->launches * IN_PCT &&
+	return tally->in && tally->in * 100 >= launches * IN_PCT &&
 	       tally->followed * 2 >= tally->in;
 }
 
@@ -355,7 +374,8 @@ static uint32_t *label_process(const struct kp_build_finder *finder, size_t inde
 
 		for (size_t k = finder->sequence_count; k-- > 0;)
 			if (label->source != KP_LABEL_USER &&
-			    belongs(&tallies[k * process->config_count + i]))
+			    belongs(&tallies[k * process->config_count + i],
+				    finder->places[index][i].launches))
 				sequences[i] = (uint32_t)finder->sequences[k].variant;
 	}
 	return sequences;

@@ -1,12 +1,11 @@
-/* The timeline of a report, read the first time; see timeline.h and timeline_build.h. */
+/* The timeline of a report: what goes into it, and what of it is asked for; see timeline.h and
+ * timeline_build.h. */
 #include "analyzers/report_passes.h"
 #include "analyzers/timeline_build.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyzers/report_fusion.h"
-#include "analyzers/slice.h"
 #include "trace/vector.h"
 
 /* What a range is, in `names` of a process. */
@@ -37,8 +36,7 @@ static enum kp_status expect(struct kp_builder *builder, size_t number)
 	return kp_line_watch(builder->timeline, use, guess->anchors[number].period);
 }
 
-/* Room for the GPUs and uses that the report has. */
-static enum kp_status reserve(struct kp_builder *builder)
+enum kp_status kp_line_reserve(struct kp_builder *builder)
 {
 	struct kp_build_timeline *line = builder->timeline;
 
@@ -70,6 +68,8 @@ enum kp_status kp_build_timeline_begin(struct kp_builder *builder)
 	line->processes = calloc(processes + 1, sizeof(*line->processes));
 	line->arena = kp_arena_create();
 	line->taken_room = TAKEN_MOST;
+	line->is_shown = !builder->batches_most;
+	line->along.no_path = builder->host && !builder->report->options.no_iterations;
 	return line->processes && line->arena ? KP_OK : KP_NO_MEMORY;
 }
 
@@ -90,7 +90,6 @@ void kp_build_timeline_end(struct kp_builder *builder)
 	}
 	for (size_t i = 0; i < line->gpu_count; i++) {
 		kp_activities_destroy(line->gpus[i].activities);
-		kp_path_destroy(line->gpus[i].path);
 		free(line->gpus[i].verdicts.causes);
 	}
 	for (size_t i = 0; i < line->use_count; i++) {
@@ -106,8 +105,7 @@ void kp_build_timeline_end(struct kp_builder *builder)
 	free(line->lanes);
 	kp_intern_fini(&line->symbol_keys);
 	kp_intern_fini(&line->lane_keys);
-	kp_alone_times_fini(&line->alone);
-	kp_path_times_fini(&line->path);
+	kp_along_fini(&line->along);
 	kp_arena_destroy(line->arena);
 	kp_steps_destroy(line->steps);
 	free(line);
@@ -115,8 +113,8 @@ void kp_build_timeline_end(struct kp_builder *builder)
 
 /* ---- what a launch configuration is ---- */
 
-static enum kp_status find_symbol(struct kp_build_timeline *line, uint32_t use, uint32_t row,
-				  uint32_t *symbol)
+enum kp_status kp_line_find_symbol(struct kp_build_timeline *line, uint32_t use, uint32_t row,
+				   uint32_t *symbol)
 {
 	const uint32_t key[2] = {use, row};
 	enum kp_status status;
@@ -175,7 +173,7 @@ static enum kp_status fill_config(struct kp_builder *builder, const struct kp_pr
 	config->operator_index = (uint32_t)variant.operator_index;
 	status = find_lane(line, process, from->context, from->stream, &config->lane);
 	if (status == KP_OK)
-		status = find_symbol(line, slot->use, row, &symbol);
+		status = kp_line_find_symbol(line, slot->use, row, &symbol);
 	if (status == KP_OK)
 		status = judge_symbol(builder, row, symbol);
 	if (status == KP_OK)
@@ -185,29 +183,10 @@ static enum kp_status fill_config(struct kp_builder *builder, const struct kp_pr
 
 /* ---- activities ---- */
 
-static enum kp_status add_launch(struct kp_builder *builder, const struct kp_process *process,
-				 const struct kp_launch *launch)
+static void put_launch(const struct kp_launch *launch, const struct kp_build_slot *slot,
+		       const struct kp_line_config *config, struct kp_activity *out)
 {
-	struct kp_build_timeline *line = builder->timeline;
-	const struct kp_build_slot *slot =
-		&builder->processes[process->index].slots[launch->config];
-	struct kp_line_config *config = &line->processes[process->index].configs[launch->config];
-	struct kp_activities *activities = line->gpus[slot->gpu].activities;
-	struct kp_activity *kernel;
-	enum kp_status status;
-
-	if (kp_time_quality(launch->start_ns, launch->end_ns) != KP_TIME_VALID)
-		return KP_OK;
-	if (!config->symbol_plus_one) {
-		status = fill_config(builder, process, slot, &process->configs[launch->config],
-				     config);
-		if (status != KP_OK)
-			return status;
-	}
-	kernel = kp_activities_next(activities);
-	if (!kernel)
-		return KP_NO_MEMORY;
-	*kernel = (struct kp_activity){
+	*out = (struct kp_activity){
 		.start_ns = launch->start_ns,
 		.end_ns = launch->end_ns,
 		.use = slot->use,
@@ -220,8 +199,40 @@ static enum kp_status add_launch(struct kp_builder *builder, const struct kp_pro
 		.kind = KP_ACTIVITY_KERNEL,
 		.graph = launch->graph || launch->graph_node,
 	};
-	kp_activities_keep(activities);
-	return KP_OK;
+}
+
+/* Launches of one GPU, as many as there are in a row: *taken. */
+static enum kp_status add_launches(struct kp_builder *builder, const struct kp_process *process,
+				   const struct kp_launch *launches, size_t count, size_t *taken)
+{
+	struct kp_build_timeline *line = builder->timeline;
+	const struct kp_build_slot *slots = builder->processes[process->index].slots;
+	struct kp_line_config *configs = line->processes[process->index].configs;
+	uint32_t gpu = slots[launches[0].config].gpu;
+	struct kp_activities *activities = line->gpus[gpu].activities;
+	struct kp_activity *begin = kp_activities_next(activities, count), *at = begin;
+	enum kp_status status = begin ? KP_OK : KP_NO_MEMORY;
+	size_t i;
+
+	for (i = 0; i < count && status == KP_OK; i++) {
+		const struct kp_launch *launch = &launches[i];
+		const struct kp_build_slot *slot = &slots[launch->config];
+		struct kp_line_config *config = &configs[launch->config];
+
+		if (slot->gpu != gpu)
+			break;
+		if (kp_time_quality(launch->start_ns, launch->end_ns) != KP_TIME_VALID)
+			continue;
+		if (!config->symbol_plus_one)
+			status = fill_config(builder, process, slot,
+					     &process->configs[launch->config], config);
+		if (status == KP_OK)
+			put_launch(launch, slot, config, at++);
+	}
+	*taken = i;
+	if (begin)
+		kp_activities_keep(activities, (size_t)(at - begin));
+	return status;
 }
 
 static enum kp_status add_memop(struct kp_builder *builder, const struct kp_process *process,
@@ -303,7 +314,7 @@ static enum kp_status add_range(struct kp_builder *builder, const struct kp_proc
 	return status;
 }
 
-static enum kp_status add_ranges(struct kp_builder *builder, const struct kp_event *event)
+enum kp_status kp_line_add_ranges(struct kp_builder *builder, const struct kp_event *event)
 {
 	struct kp_line_process *own = &builder->timeline->processes[event->process->index];
 	enum kp_status status = KP_OK;
@@ -328,192 +339,14 @@ enum kp_status kp_line_add(struct kp_builder *builder, const struct kp_event *ev
 		own->configs = calloc(event->process->config_count + 1, sizeof(*own->configs));
 	if (event->kind == KP_EVENT_LAUNCHES && !own->configs)
 		return KP_NO_MEMORY;
-	for (size_t i = 0; status == KP_OK && i < event->count; i++) {
+	for (size_t i = 0, taken = 1; status == KP_OK && i < event->count; i += taken) {
 		if (event->kind == KP_EVENT_LAUNCHES)
-			status = add_launch(builder, event->process, &event->launches[i]);
+			status = add_launches(builder, event->process, &event->launches[i],
+					      event->count - i, &taken);
 		else if (event->kind == KP_EVENT_MEMOPS)
 			status = add_memop(builder, event->process, &event->memops[i]);
 	}
 	return status;
-}
-
-/* ---- in order of time ---- */
-
-uint64_t kp_line_window(struct kp_builder *builder, const struct kp_activity *kernel)
-{
-	struct kp_line_use *use = &builder->timeline->uses[kernel->use];
-	const struct kp_process *process = builder->uses[kernel->use].info;
-
-	if (!process->window_count)
-		return 0;
-	while (use->window + 1 < process->window_count &&
-	       process->windows[use->window + 1].begin_ns <= kernel->start_ns)
-		use->window++;
-	return process->windows[use->window].begin_ns;
-}
-
-struct kp_symbol *kp_line_graph_begin(struct kp_build_timeline *line, struct kp_line_use *use,
-				      const struct kp_activity *kernel)
-{
-	uint32_t symbol;
-
-	/* Correlation ids grow, and start anew behind the last; 0 says nothing. */
-	if (!kernel->graph || !kernel->correlation ||
-	    (use->newest_graph && (int32_t)(kernel->correlation - use->newest_graph) <= 0))
-		return NULL;
-	use->newest_graph = kernel->correlation;
-	if (!use->graph_symbol_plus_one) {
-		if (find_symbol(line, kernel->use, UINT32_MAX, &symbol) != KP_OK)
-			return NULL;
-		use->graph_symbol_plus_one = symbol + 1;
-		line->symbols[symbol].graph = true;
-	}
-	return &line->symbols[use->graph_symbol_plus_one - 1];
-}
-
-struct visit {
-	struct kp_builder *builder;
-	struct kp_line_gpu *gpu;
-};
-
-/* Where there are calls, the one before this kernel may say what the gap is. */
-static enum kp_status wait_for_call(const struct visit *at, struct kp_line_use *use,
-				    const struct kp_activity *kernel, const struct kp_gap *gap)
-{
-	if (!at->builder->uses[kernel->use].info->promised_host_calls ||
-	    !kp_gap_calls_can_tell(gap, kernel))
-		return KP_OK;
-	return kp_gap_calls_add(&use->calls, gap, kernel, at->gpu->gaps.gaps - 1);
-}
-
-/* What others ran since the last own kernel. While that ran, the GPU was busy all the time. */
-static void add_others(struct kp_line_use *use, const struct kp_gaps *gaps,
-		       const struct kp_activity *kernel)
-{
-	uint64_t busy_ns = kp_gaps_busy_until(gaps, kernel->start_ns);
-
-	if (use->own_end_ns && kernel->start_ns > use->own_end_ns && busy_ns > use->own_busy_ns)
-		use->others_ns += busy_ns - use->own_busy_ns;
-	if (kernel->end_ns <= use->own_end_ns)
-		return;
-	use->own_end_ns = kernel->end_ns;
-	use->own_busy_ns = busy_ns + (kernel->end_ns - kernel->start_ns);
-}
-
-static enum kp_status visit(void *context, const struct kp_activity *item)
-{
-	struct visit *at = context;
-	struct kp_build_timeline *line = at->builder->timeline;
-	struct kp_line_use *use = &line->uses[item->use];
-	struct kp_symbol *symbol;
-	struct kp_gap gap;
-	uint64_t waited_ns = 0;
-	bool any;
-	enum kp_status status;
-
-	status = kp_alone_add(&at->gpu->alone, item, &line->alone);
-	if (status == KP_OK)
-		status = kp_build_fusion_see(at->builder, item);
-	if (status != KP_OK)
-		return status;
-	if (item->kind == KP_ACTIVITY_MEMORY) {
-		kp_gaps_memory(&at->gpu->gaps, item);
-		return kp_line_path(at->builder, at->gpu, item, NULL, false);
-	}
-	any = kp_gaps_reach(&at->gpu->gaps, item, kp_line_window(at->builder, item), !use->position,
-			    &gap);
-	if (any) {
-		waited_ns = gap.end_ns - gap.begin_ns;
-		status = wait_for_call(at, use, item, &gap);
-	}
-	if (status == KP_OK)
-		status = kp_line_path(at->builder, at->gpu, item, any ? &gap : NULL, false);
-	if (status != KP_OK)
-		return status;
-	add_others(use, &at->gpu->gaps, item);
-	kp_stream_order_add(&line->lanes[item->lane], item, &at->gpu->faults);
-	kp_phase_pattern_add(&use->pattern, (enum kp_pattern_kernel)line->tells[item->symbol],
-			     item->start_ns, item->end_ns);
-	symbol = kp_line_graph_begin(line, use, item);
-	if (symbol)
-		kp_symbol_add(symbol, use->position, 0, waited_ns);
-	if (use->iterations)
-		status = kp_line_iterate(line, (size_t)(at->gpu - line->gpus), item,
-					 any ? &gap : NULL, symbol);
-	if (status != KP_OK)
-		return status;
-	kp_symbol_add(&line->symbols[item->symbol], use->position++, item->end_ns - item->start_ns,
-		      waited_ns);
-	return kp_gaps_run(&at->gpu->gaps, item);
-}
-
-static enum kp_status settle(struct kp_builder *builder, uint64_t watermark_ns)
-{
-	struct kp_build_timeline *line = builder->timeline;
-	enum kp_status status = KP_OK;
-
-	for (size_t i = 0; status == KP_OK && i < line->gpu_count; i++) {
-		struct visit context = {builder, &line->gpus[i]};
-
-		status = kp_activities_settle(line->gpus[i].activities, watermark_ns, visit,
-					      &context);
-	}
-	return status;
-}
-
-static enum kp_status follow(struct kp_builder *builder, const struct kp_event *event)
-{
-	struct kp_slices slices = {.event = event};
-	struct kp_event slice;
-	enum kp_status status;
-
-	if (!builder->timeline)
-		return KP_OK;
-	status = reserve(builder);
-	if (status == KP_OK && event->kind == KP_EVENT_RANGES)
-		status = add_ranges(builder, event);
-	while (status == KP_OK && kp_slices_next(&slices, &slice)) {
-		status = kp_line_add(builder, &slice);
-		if (status == KP_OK)
-			status = settle(builder, slice.watermark_ns);
-	}
-	return status;
-}
-
-enum kp_status kp_build_follow(void *context, const struct kp_event *event)
-{
-	struct kp_builder *builder = context;
-	enum kp_status status = follow(builder, event);
-
-	return status == KP_OK && builder->host ? kp_build_tie(builder, event) : status;
-}
-
-enum kp_status kp_build_timeline_flush(struct kp_builder *builder)
-{
-	enum kp_status status;
-
-	if (!builder->timeline)
-		return KP_OK;
-	status = reserve(builder);
-	return status == KP_OK ? settle(builder, UINT64_MAX) : status;
-}
-
-static enum kp_status prepare_and_follow(void *context, const struct kp_event *event)
-{
-	enum kp_status status = kp_build_prepare(context, event);
-
-	return status == KP_OK ? follow(context, event) : status;
-}
-
-enum kp_status kp_build_timeline_guess(struct kp_builder *builder)
-{
-	struct kp_relay relay = {
-		.context = builder, .takers = {prepare_and_follow}, .taker_count = 1};
-	enum kp_status status = kp_build_read(builder, &relay);
-
-	if (status == KP_OK)
-		status = kp_build_timeline_flush(builder);
-	return status == KP_OK ? kp_line_find(builder) : status;
 }
 
 enum kp_status kp_build_timeline_tied(struct kp_builder *builder, const struct kp_process *process,
@@ -547,13 +380,13 @@ enum kp_status kp_build_timeline_settle(struct kp_builder *builder)
 	for (size_t i = 0; status == KP_OK && i < line->gpu_count; i++) {
 		const struct kp_gpu_row *row = &builder->report->gpus[i];
 
-		kp_alone_finish(&line->gpus[i].alone, &line->alone);
 		if (row->span_ns == row->last_ns - row->first_ns)
 			kp_gaps_finish(&line->gpus[i].gaps, row->last_ns);
 	}
+	kp_along_finish_alone(&line->along);
 	if (status == KP_OK)
 		status = kp_line_again(builder);
-	return status == KP_OK ? kp_line_path_end(line) : status;
+	return status == KP_OK ? kp_along_finish_path(&line->along) : status;
 }
 
 uint64_t kp_build_timeline_others(const struct kp_builder *builder, size_t process)
@@ -570,14 +403,29 @@ uint64_t kp_build_timeline_row(const struct kp_builder *builder, uint32_t row)
 {
 	const struct kp_build_timeline *line = builder->timeline;
 
-	return line && row < line->alone.row_count ? line->alone.row_ns[row] : 0;
+	return line && row < line->along.alone_times.row_count ? line->along.alone_times.row_ns[row]
+							       : 0;
 }
 
 uint64_t kp_build_timeline_operator(const struct kp_builder *builder, size_t operator_index)
 {
 	const struct kp_build_timeline *line = builder->timeline;
 
-	return line && operator_index < line->alone.operator_count
-		       ? line->alone.operator_ns[operator_index]
+	return line && operator_index < line->along.alone_times.operator_count
+		       ? line->along.alone_times.operator_ns[operator_index]
 		       : 0;
+}
+
+uint64_t kp_build_timeline_busy(const struct kp_builder *builder, size_t gpu)
+{
+	const struct kp_build_timeline *line = builder->timeline;
+
+	return gpu < line->gpu_count ? line->gpus[gpu].gaps.busy_ns : 0;
+}
+
+uint64_t kp_build_timeline_displaced(const struct kp_builder *builder, size_t gpu)
+{
+	const struct kp_build_timeline *line = builder->timeline;
+
+	return gpu < line->gpu_count ? line->gpus[gpu].displaced : 0;
 }

@@ -20,6 +20,10 @@ enum kp_status kp_build_timeline_put(struct kp_builder *builder);
 uint64_t kp_build_timeline_others(const struct kp_builder *builder, size_t process);
 uint64_t kp_build_timeline_row(const struct kp_builder *builder, uint32_t row);
 uint64_t kp_build_timeline_operator(const struct kp_builder *builder, size_t operator_index);
+/* Of a GPU, once all is in the timeline: how long kernels ran, and how many of them were out of
+ * order of time. */
+uint64_t kp_build_timeline_busy(const struct kp_builder *builder, size_t gpu);
+uint64_t kp_build_timeline_displaced(const struct kp_builder *builder, size_t gpu);
 /* report_path.c: time on the critical path. */
 uint64_t kp_build_path_row(const struct kp_builder *builder, uint32_t row);
 uint64_t kp_build_path_operator(const struct kp_builder *builder, size_t operator_index);

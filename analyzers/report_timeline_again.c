@@ -194,9 +194,8 @@ struct visit {
 	size_t number; /* of the GPU */
 };
 
-static enum kp_status visit(void *context, const struct kp_activity *item)
+static enum kp_status visit_one(const struct visit *at, const struct kp_activity *item)
 {
-	struct visit *at = context;
 	struct kp_build_timeline *line = at->builder->timeline;
 	struct kp_line_gpu *gpu = &line->gpus[at->number];
 	struct kp_line_use *use = &line->uses[item->use];
@@ -207,7 +206,7 @@ static enum kp_status visit(void *context, const struct kp_activity *item)
 
 	if (item->kind == KP_ACTIVITY_MEMORY) {
 		kp_gaps_memory(&gpu->gaps, item);
-		return kp_line_path(at->builder, gpu, item, NULL, true);
+		return kp_line_path(line, at->number, item, NULL);
 	}
 	if (item->start_ns >= gpu->border_ns)
 		status = cross_borders(at->builder, at->number, item->start_ns);
@@ -218,7 +217,7 @@ static enum kp_status visit(void *context, const struct kp_activity *item)
 	if (any && line->steps)
 		kp_steps_gap(line->steps, item->use, &gap);
 	if (status == KP_OK)
-		status = kp_line_path(at->builder, gpu, item, any ? &gap : NULL, true);
+		status = kp_line_path(line, at->number, item, any ? &gap : NULL);
 	graph = kp_line_graph_begin(line, use, item);
 	if (status == KP_OK)
 		status = kp_line_iterate(line, at->number, item, any ? &gap : NULL, graph);
@@ -228,6 +227,15 @@ static enum kp_status visit(void *context, const struct kp_activity *item)
 	if (status == KP_OK && line->steps)
 		status = kp_steps_kernel(line->steps, at->number, item);
 	return status == KP_OK ? kp_gaps_run(&gpu->gaps, item) : status;
+}
+
+static enum kp_status visit(void *context, const struct kp_activity *items, size_t count)
+{
+	enum kp_status status = KP_OK;
+
+	for (size_t i = 0; i < count && status == KP_OK; i++)
+		status = visit_one(context, &items[i]);
+	return status;
 }
 
 static enum kp_status settle(struct kp_builder *builder, uint64_t watermark_ns)

@@ -69,7 +69,7 @@ static void put_idle(const struct kp_builder *builder, size_t number, struct kp_
 	}
 	row->longest_count = gaps->longest_count;
 	row->faults = gpu->faults;
-	kp_line_path_put(gpu, builder->report->gpus[number].span_ns, row);
+	kp_line_path_put(builder->timeline, number, builder->report->gpus[number].span_ns, row);
 }
 
 static void put_node_gap(const struct kp_line_gpu *gpu, struct kp_graph_gain *gain)

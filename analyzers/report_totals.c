@@ -1,6 +1,7 @@
 /* All of a report but the kernels: totals, GPUs, processes, memory operations, counts. */
 #include "analyzers/report_build.h"
 #include "analyzers/report_clocks.h"
+#include "analyzers/report_timeline.h"
 
 #include <stdlib.h>
 
@@ -15,14 +16,15 @@ static enum kp_status put_gpus(struct kp_builder *builder)
 	for (size_t i = 0; i < builder->gpu_count; i++) {
 		struct kp_sweep *sweep = builder->gpus[i].sweep;
 
-		if (kp_sweep_settle(sweep, UINT64_MAX) != KP_OK)
+		if (sweep && kp_sweep_settle(sweep, UINT64_MAX) != KP_OK)
 			return KP_NO_MEMORY;
 		rows[i] = builder->gpus[i].row;
-		rows[i].busy_ns = kp_sweep_busy_ns(sweep);
+		rows[i].busy_ns = kp_build_gpu_busy(builder, i);
 		rows[i].span_ns = rows[i].last_ns - rows[i].first_ns;
 		if (kp_build_windows_span(builder, i, &rows[i]) != KP_OK)
 			return KP_NO_MEMORY;
-		report->counts.displaced += kp_sweep_displaced(sweep);
+		report->counts.displaced +=
+			sweep ? kp_sweep_displaced(sweep) : kp_build_timeline_displaced(builder, i);
 		report->kernel_ns = kp_add_saturating(report->kernel_ns, rows[i].kernel_ns);
 		report->busy_ns = kp_add_saturating(report->busy_ns, rows[i].busy_ns);
 		report->span_ns = kp_add_saturating(report->span_ns, rows[i].span_ns);

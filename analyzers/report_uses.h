@@ -19,6 +19,8 @@ struct kp_build_use {
 /* report_gpus.c: which timeline a device of a process belongs to. */
 enum kp_status kp_build_gpu_of(struct kp_builder *builder, const struct kp_process *process,
 			       uint32_t device, uint32_t *gpu);
+/* How long kernels have run on it. */
+uint64_t kp_build_gpu_busy(const struct kp_builder *builder, size_t gpu);
 /* Numbers the starts of hosts: fills `boot` of all processes. */
 void kp_build_boots(struct kp_builder *builder);
 

@@ -15,12 +15,8 @@ static uint64_t since(uint64_t from_ns, uint64_t to_ns)
 
 static void remember(struct kp_stream_order *stream, const struct kp_activity *kernel)
 {
-	uint32_t last = (stream->past_count + KP_STREAM_PAST - 1) % KP_STREAM_PAST;
-
 	stream->newest = kernel->correlation;
-	if (stream->past_count &&
-	    since(stream->past_ns[last], kernel->start_ns) < KP_CLOCK_STEP_NS / 8)
-		return;
+	stream->last_past_ns = kernel->start_ns;
 	stream->past[stream->past_count % KP_STREAM_PAST] = kernel->correlation;
 	stream->past_ns[stream->past_count % KP_STREAM_PAST] = kernel->start_ns;
 	stream->past_count++;
@@ -46,22 +42,9 @@ static void find_step(struct kp_stream_order *stream, const struct kp_activity *
 	}
 }
 
-void kp_stream_order_add(struct kp_stream_order *stream, const struct kp_activity *kernel,
-			 struct kp_stream_faults *faults)
+void kp_stream_order_look(struct kp_stream_order *stream, const struct kp_activity *kernel,
+			  struct kp_stream_faults *faults)
 {
-	uint64_t end_ns = stream->end_ns;
-
-	if (kernel->end_ns > end_ns)
-		stream->end_ns = kernel->end_ns;
-	if (kernel->graph)
-		return;
-	if (end_ns > kernel->start_ns) {
-		faults->overlapping++;
-		faults->overlap_ns +=
-			(end_ns < kernel->end_ns ? end_ns : kernel->end_ns) - kernel->start_ns;
-	}
-	if (!kernel->correlation)
-		return;
 	if (!stream->past_count || !is_older(kernel->correlation, stream->newest)) {
 		remember(stream, kernel);
 		return;

@@ -22,8 +22,9 @@ struct kp_stream_order {
 	uint64_t past_ns[KP_STREAM_PAST];
 	uint32_t past[KP_STREAM_PAST]; /* a ring */
 	uint32_t newest, past_count;
-	uint32_t step_id; /* the first launch behind the last step; 0: none */
-	uint64_t step_ns; /* when it started */
+	uint64_t last_past_ns; /* of the last that is remembered */
+	uint32_t step_id;      /* the first launch behind the last step; 0: none */
+	uint64_t step_ns;      /* when it started */
 };
 
 /* Of all streams of a GPU. Zeroed: nothing wrong. */
@@ -32,7 +33,33 @@ struct kp_stream_faults {
 	uint64_t out_of_order, step_ns; /* step_ns: the most that the clock went back */
 };
 
-void kp_stream_order_add(struct kp_stream_order *stream, const struct kp_activity *kernel,
-			 struct kp_stream_faults *faults);
+/* What is to be remembered, or out of order. */
+void kp_stream_order_look(struct kp_stream_order *stream, const struct kp_activity *kernel,
+			  struct kp_stream_faults *faults);
+
+static inline void kp_stream_order_add(struct kp_stream_order *stream,
+				       const struct kp_activity *kernel,
+				       struct kp_stream_faults *faults)
+{
+	uint64_t end_ns = stream->end_ns;
+
+	if (kernel->end_ns > end_ns)
+		stream->end_ns = kernel->end_ns;
+	if (kernel->graph)
+		return;
+	if (end_ns > kernel->start_ns) {
+		faults->overlapping++;
+		faults->overlap_ns +=
+			(end_ns < kernel->end_ns ? end_ns : kernel->end_ns) - kernel->start_ns;
+	}
+	if (!kernel->correlation)
+		return;
+	/* As a rule it is the newest, and there is nothing to remember yet. */
+	if (stream->past_count && (int32_t)(kernel->correlation - stream->newest) >= 0 &&
+	    kernel->start_ns < stream->last_past_ns + KP_CLOCK_STEP_NS / 8)
+		stream->newest = kernel->correlation;
+	else
+		kp_stream_order_look(stream, kernel, faults);
+}
 
 #endif

@@ -8,7 +8,7 @@
 #ifndef KP_ANALYZERS_TIMELINE_BUILD_H
 #define KP_ANALYZERS_TIMELINE_BUILD_H
 
-#include "analyzers/alone.h"
+#include "analyzers/along.h"
 #include "analyzers/gap_calls.h"
 #include "analyzers/iterations.h"
 #include "analyzers/phase_pattern.h"
@@ -73,10 +73,10 @@ struct kp_line_use {
 struct kp_line_gpu {
 	struct kp_activities *activities;
 	struct kp_gaps gaps, first; /* first: what the first reading found */
-	struct kp_alone alone;
-	struct kp_path *path; /* NULL: nothing ran yet */
 	struct kp_gap_verdicts verdicts;
 	struct kp_stream_faults faults;
+	uint64_t now_ns;    /* when the newest kernel began */
+	uint64_t displaced; /* kernels that began before one that came earlier */
 	uint64_t border_ns; /* the second time: nothing begins or ends on a walk before */
 };
 
@@ -95,17 +95,22 @@ struct kp_build_timeline {
 	struct kp_intern lane_keys; /* (process, context, stream) */
 	struct kp_stream_order *lanes;
 	size_t lane_capacity;
-	struct kp_alone_times alone;
-	struct kp_path_times path;
+	bool is_shown; /* to what follows in order */
+	struct kp_along along;
 	struct kp_arena *arena; /* histograms */
 	struct kp_steps *steps; /* NULL: not asked for */
 };
 
-/* report_timeline.c: a batch of launches or memory operations into the activities. */
+/* report_timeline.c: room for the GPUs and uses that the report has; a batch of launches or memory
+ * operations into the activities; one of ranges; the symbol of a kernel of a use. */
+enum kp_status kp_line_reserve(struct kp_builder *builder);
 enum kp_status kp_line_add(struct kp_builder *builder, const struct kp_event *event);
+enum kp_status kp_line_add_ranges(struct kp_builder *builder, const struct kp_event *event);
+enum kp_status kp_line_find_symbol(struct kp_build_timeline *line, uint32_t use, uint32_t row,
+				   uint32_t *symbol);
 /* Begins a GPU's timeline anew. */
 enum kp_status kp_line_restart(struct kp_build_timeline *line, struct kp_line_gpu *gpu);
-/* When the window began in which a kernel of the use started; 0: no windows. */
+/* report_follow.c: when the window began in which a kernel of the use started; 0: no windows. */
 uint64_t kp_line_window(struct kp_builder *builder, const struct kp_activity *kernel);
 /* The symbol of a kernel that is the first of a graph launch; NULL: it is not. */
 struct kp_symbol *kp_line_graph_begin(struct kp_build_timeline *line, struct kp_line_use *use,
@@ -130,12 +135,12 @@ enum kp_status kp_line_cross_steps(struct kp_build_timeline *line, size_t gpu, s
 uint64_t kp_line_next_border(const struct kp_line_walk *walk);
 void kp_line_cross(struct kp_line_walk *walk);
 
-/* report_path.c: an activity and the gap before it (NULL: none), the first time or again; after the
- * last; into the report. Errors: KP_NO_MEMORY. */
-enum kp_status kp_line_path(const struct kp_builder *builder, struct kp_line_gpu *gpu,
-			    const struct kp_activity *item, const struct kp_gap *gap, bool again);
-enum kp_status kp_line_path_end(struct kp_build_timeline *line);
-void kp_line_path_put(const struct kp_line_gpu *gpu, uint64_t span_ns, struct kp_idle_row *row);
+/* report_path.c: an activity and the gap before it (NULL: none), when the trace is read again; into
+ * the report. Errors: KP_NO_MEMORY. */
+enum kp_status kp_line_path(struct kp_build_timeline *line, size_t gpu,
+			    const struct kp_activity *item, const struct kp_gap *gap);
+void kp_line_path_put(const struct kp_build_timeline *line, size_t gpu, uint64_t span_ns,
+		      struct kp_idle_row *row);
 
 /* report_steps.c: what iterations are made of, once these are in the timeline. */
 enum kp_status kp_line_put_steps(const struct kp_builder *builder, struct kp_timeline *out);

@@ -397,9 +397,8 @@ struct visit {
 	struct kp_track_gpu *gpu;
 };
 
-static enum kp_status visit(void *context, const struct kp_activity *item)
+static enum kp_status visit_one(const struct visit *at, const struct kp_activity *item)
 {
-	struct visit *at = context;
 	struct kp_gap gap;
 
 	if (item->kind == KP_ACTIVITY_MEMORY) {
@@ -409,6 +408,15 @@ static enum kp_status visit(void *context, const struct kp_activity *item)
 	if (kp_gaps_reach(&at->gpu->gaps, item, 0, false, &gap) && at->gpu->track != NO_TRACK)
 		kp_track_gap(at->tracks, &at->tracks->tracks[at->gpu->track], &gap);
 	return kp_gaps_run(&at->gpu->gaps, item);
+}
+
+static enum kp_status visit(void *context, const struct kp_activity *items, size_t count)
+{
+	enum kp_status status = KP_OK;
+
+	for (size_t i = 0; i < count && status == KP_OK; i++)
+		status = visit_one(context, &items[i]);
+	return status;
 }
 
 enum kp_status kp_tracks_settle(struct kp_tracks *tracks, uint64_t watermark_ns)
