@@ -94,8 +94,8 @@ static bool any_matches(const char *pattern, const struct kp_span *texts, size_t
 }
 
 /*
- * CuTe's Python compiler appends what a kernel was called with, as «_object_at_…» and «_tensorptr…»:
- * the layouts and copy atoms there say nothing of what it does.
+ * CuTe's Python compiler appends what a kernel was called with, as «_object_at_…» and
+ * «_tensorptr…»: the layouts and copy atoms there say nothing of what it does.
  */
 static const char *end_of_words(struct kp_span name)
 {

@@ -140,9 +140,8 @@ static const char *skip_brackets(const char *at, const char *end, char opened)
 
 bool kp_signature_starts_name(struct kp_span rest)
 {
-	return rest.begin < rest.end &&
-	       (is_word(*rest.begin) || *rest.begin == '{' ||
-		skip_anonymous(rest.begin, rest.end) != rest.begin);
+	return rest.begin < rest.end && (is_word(*rest.begin) || *rest.begin == '{' ||
+					 skip_anonymous(rest.begin, rest.end) != rest.begin);
 }
 
 /* The end of the component's own name; NULL if there is none. */
