@@ -169,11 +169,11 @@ void kp_find_unfused_chain(struct kp_search *search)
 							     kp_search_pace(search))},
 		kp_search_found(search, KP_FINDING_LAUNCH_BOUND)
 			? "as under Fusion: the high end of all these chains, without the waits "
-			  "that launch-bound promises; likely: halfway from the low end to it, the "
-			  "low end where the GPU mostly waits"
+			  "that launch-bound promises; likely: halfway from the low end to it, "
+			  "less what waits for launches swallow, but the low end at least"
 			: "as under Fusion: the high end of all these chains, gaps included; "
-			  "likely: halfway from the low end to it, the low end where the GPU "
-			  "mostly waits");
+			  "likely: halfway from the low end to it, less what waits for launches "
+			  "swallow, but the low end at least");
 	kp_finding_evidence(finding, "chains", chains.runs, "inferred");
 	kp_finding_evidence(finding, "launches_per_chain", per_run, "inferred");
 	kp_finding_elsewhere(finding, &chains.rows, &chains.left);

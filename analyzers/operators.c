@@ -80,6 +80,16 @@ enum kp_status kp_operators_match(const struct kp_operators *operators, const ch
 	return KP_OK;
 }
 
+const char *kp_label_source_name(enum kp_label_source source)
+{
+	static const char *const names[] = {[KP_LABEL_NONE] = NULL,
+					    [KP_LABEL_NAME] = "name",
+					    [KP_LABEL_SEQUENCE] = "sequence",
+					    [KP_LABEL_USER] = "user rule"};
+
+	return names[source];
+}
+
 size_t kp_operators_count(const struct kp_operators *operators)
 {
 	return operators->operator_count;

@@ -49,6 +49,9 @@ struct kp_label {
 	bool named_helper;
 };
 
+/* In words: «name», «sequence», «user rule»; NULL: KP_LABEL_NONE. */
+const char *kp_label_source_name(enum kp_label_source source);
+
 /* What is wrong with rules, for people. */
 struct kp_rules_error {
 	size_t line; /* from 1 */

@@ -93,10 +93,31 @@ static bool any_matches(const char *pattern, const struct kp_span *texts, size_t
 	return false;
 }
 
+/*
+ * CuTe's Python compiler appends what a kernel was called with, as «_object_at_…» and
+ * «_tensorptr…»: the layouts and copy atoms there say nothing of what it does.
+ */
+static const char *end_of_words(struct kp_span name)
+{
+	static const char cute[] = "kernel_cutlass_";
+	static const char *const tails[] = {"_object_at_", "_tensorptr"};
+
+	if (kp_span_length(name) < strlen(cute) || memcmp(name.begin, cute, strlen(cute)) != 0)
+		return name.end;
+	for (size_t i = 0; i < sizeof(tails) / sizeof(tails[0]); i++) {
+		const char *tail =
+			memmem(name.begin, kp_span_length(name), tails[i], strlen(tails[i]));
+
+		if (tail)
+			name.end = tail;
+	}
+	return name.end;
+}
+
 /* Splits snake_case and CamelCase: FusedAddRMSNorm is Fused, Add, RMS, Norm. */
 static void split_words(struct subject *subject)
 {
-	const char *at = subject->name.begin, *end = subject->name.end;
+	const char *at = subject->name.begin, *end = end_of_words(subject->name);
 
 	while (at < end && subject->word_count < WORDS_MAX) {
 		const char *begin = at;

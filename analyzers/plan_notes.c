@@ -234,6 +234,24 @@ static void say_late(struct kp_plan_sentences *sentences, const struct kp_report
 		    late_pct);
 }
 
+/* What compilers tried, above the threshold, of which no card is. */
+static void say_trials(struct kp_plan_sentences *sentences, const struct kp_plan_build *build)
+{
+	const struct kp_report *report = build->report;
+
+	for (size_t i = 0; i < report->operator_count; i++) {
+		const struct kp_operator_row *row = &report->operators[i];
+
+		if (strcmp(row->name, KP_PLAN_TRIALS) == 0 && row->above_threshold &&
+		    !kp_plan_wish_of(build->inputs, row->name))
+			say(sentences,
+			    "%.1f %% of kernel time are kernels that a compiler tried "
+			    "(" KP_PLAN_TRIALS "): it does so at the start alone, and no kernel of "
+			    "yours saves it. They have no card, but count as wall time.",
+			    row->shares.kernel_pct);
+	}
+}
+
 static void say_losses(struct kp_plan_sentences *sentences, const struct kp_report_counts *counts)
 {
 	uint64_t missing = counts->dropped + counts->unwritten + counts->lost;
@@ -288,6 +306,7 @@ enum kp_status kp_plan_assume(const struct kp_plan_build *build)
 
 	say_wall(&sentences, build->report, plan->busy_pct);
 	say_late(&sentences, build->report);
+	say_trials(&sentences, build);
 	say_losses(&sentences, &build->report->counts);
 	say(&sentences, "Realistic is %g %% of what a target gains, or of the rate at a limit.",
 	    build->inputs->realistic_pct);

@@ -23,6 +23,8 @@ struct kp_plan_build {
 	double share_left; /* of the trace's share, for operators whose share is not given */
 };
 
+#define KP_PLAN_TRIALS "autotuning" /* the operator of what compilers try; see plan.c */
+
 /* plan.c: what is said of an operator; NULL: nothing. The operator of a name; NULL: none. */
 const struct kp_plan_wish *kp_plan_wish_of(const struct kp_plan_inputs *inputs, const char *name);
 const struct kp_operator_row *kp_plan_operator(const struct kp_report *report, const char *name);

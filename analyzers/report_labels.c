@@ -68,13 +68,37 @@ enum kp_status kp_build_labels(struct kp_builder *builder)
 	return status == KP_OK ? kp_build_sequences(builder) : status;
 }
 
+/* The variant that the order of launches says of a configuration; 0: none. */
+static uint32_t ordered_variant(const struct kp_build_process *reading, uint32_t config)
+{
+	uint32_t sequence = reading->sequences ? reading->sequences[config] : 0;
+
+	return sequence ? sequence : reading->written ? reading->written[config] : 0;
+}
+
+/* A kernel's label where that says so. */
+static struct kp_label label_by_order(struct kp_label label, uint32_t variant)
+{
+	if (variant) {
+		label.variant = variant;
+		label.source = KP_LABEL_SEQUENCE;
+	}
+	return label;
+}
+
+struct kp_label kp_build_label_of(const struct kp_builder *builder, size_t process, uint32_t config)
+{
+	const struct kp_build_process *reading = &builder->processes[process];
+
+	return label_by_order(builder->names[reading->names[config]].label,
+			      ordered_variant(reading, config));
+}
+
 enum kp_status kp_build_row_of(struct kp_builder *builder, const struct kp_process *process,
 			       uint32_t config, uint32_t *row)
 {
 	const struct kp_build_process *reading = &builder->processes[process->index];
-	uint32_t sequence = reading->sequences ? reading->sequences[config] : 0;
-	uint32_t written = reading->written ? reading->written[config] : 0;
-	uint32_t key[2] = {reading->names[config], sequence ? sequence : written};
+	uint32_t key[2] = {reading->names[config], ordered_variant(reading, config)};
 	const struct kp_build_name *name = &builder->names[key[0]];
 	struct kp_build_row *made;
 	enum kp_status status;
@@ -90,12 +114,8 @@ enum kp_status kp_build_row_of(struct kp_builder *builder, const struct kp_proce
 	*made = (struct kp_build_row){
 		.mangled = kp_process_string(process, process->configs[config].name),
 		.full = name->full,
-		.label = name->label,
+		.label = label_by_order(name->label, key[1]),
 	};
-	if (key[1]) {
-		made->label.variant = key[1];
-		made->label.source = KP_LABEL_SEQUENCE;
-	}
 	return KP_OK;
 }
 

@@ -22,6 +22,9 @@ struct kp_build_name {
 
 /* report_labels.c: names and labels of all launch configurations; row of a configuration. */
 enum kp_status kp_build_labels(struct kp_builder *builder);
+/* What a configuration is: what the order of its launches says, else its name. */
+struct kp_label kp_build_label_of(const struct kp_builder *builder, size_t process,
+				  uint32_t config);
 enum kp_status kp_build_row_of(struct kp_builder *builder, const struct kp_process *process,
 			       uint32_t config, uint32_t *row);
 void kp_build_labels_fini(struct kp_builder *builder);

@@ -303,9 +303,8 @@ static enum kp_status copy_process(struct kp_builder *builder, size_t index)
 	return KP_OK;
 }
 
-static void amend(void *context, struct kp_event *event)
+void kp_build_written_amend(struct kp_builder *builder, struct kp_event *event)
 {
-	const struct kp_builder *builder = context;
 	struct kp_build_written *written = builder->written;
 	const struct kp_process *copy = builder->processes[event->process->index].copy;
 	/* The batch is the reader's own memory for this reading. */
@@ -332,12 +331,22 @@ static void amend(void *context, struct kp_event *event)
 	}
 }
 
+static void amend(void *context, struct kp_event *event)
+{
+	kp_build_written_amend(context, event);
+}
+
+void kp_build_written_rewind(struct kp_builder *builder)
+{
+	if (builder->written)
+		builder->written->at = 0;
+}
+
 void kp_build_written_begin_reading(struct kp_builder *builder, struct kp_relay *relay)
 {
-	if (!builder->written)
-		return;
-	builder->written->at = 0;
-	relay->amend = amend;
+	kp_build_written_rewind(builder);
+	if (builder->written)
+		relay->amend = amend;
 }
 
 /* ---- life ---- */

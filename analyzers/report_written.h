@@ -14,6 +14,9 @@
 enum kp_status kp_build_written(struct kp_builder *builder);
 /* Before each reading: from now on it is amended. */
 void kp_build_written_begin_reading(struct kp_builder *builder, struct kp_relay *relay);
+/* The same for who reads without a relay: before, and for every batch in order. */
+void kp_build_written_rewind(struct kp_builder *builder);
+void kp_build_written_amend(struct kp_builder *builder, struct kp_event *event);
 void kp_build_written_end(struct kp_builder *builder);
 
 #endif

@@ -6,7 +6,8 @@
 /* Names nested deeper than this are taken as one piece. */
 #define DEPTH_MAX 256
 
-static const char anonymous[] = "(anonymous namespace)";
+/* What demanglers write for a namespace without a name; the second is Nsight Systems' word. */
+static const char *const anonymous[] = {"(anonymous namespace)", "<unnamed>"};
 
 static bool is_word(char c)
 {
@@ -19,6 +20,16 @@ static bool starts_with(struct kp_span span, const char *text)
 	size_t length = strlen(text);
 
 	return kp_span_length(span) >= length && memcmp(span.begin, text, length) == 0;
+}
+
+/* Behind the namespace without a name that begins at `at`, or `at` if none does. */
+static const char *skip_anonymous(const char *at, const char *end)
+{
+	for (size_t i = 0; i < sizeof(anonymous) / sizeof(anonymous[0]); i++) {
+		if (starts_with((struct kp_span){at, end}, anonymous[i]))
+			return at + strlen(anonymous[i]);
+	}
+	return at;
 }
 
 /* The end of «operator…» at `at`, or `at` if there is none: its brackets are no brackets. */
@@ -51,10 +62,14 @@ static const char *skip_operator(const char *at, const char *end)
 	return rest.begin;
 }
 
-/* Whether the operator's name begins at `at`, which stands at `begin` or behind no word. */
+/* Behind an operator's name or «<unnamed>» at `at`, which stands at `begin` or behind no word. */
 static const char *skip_operator_within(const char *begin, const char *at, const char *end)
 {
-	return *at == 'o' && (at == begin || !is_word(at[-1])) ? skip_operator(at, end) : at;
+	if (at > begin && is_word(at[-1]))
+		return at;
+	if (*at == '<')
+		return skip_anonymous(at, end);
+	return *at == 'o' ? skip_operator(at, end) : at;
 }
 
 /* What closes the bracket; 0: not an opening one. A «<» opens only behind a name. */
@@ -125,8 +140,8 @@ static const char *skip_brackets(const char *at, const char *end, char opened)
 
 bool kp_signature_starts_name(struct kp_span rest)
 {
-	return rest.begin < rest.end &&
-	       (is_word(*rest.begin) || *rest.begin == '{' || starts_with(rest, anonymous));
+	return rest.begin < rest.end && (is_word(*rest.begin) || *rest.begin == '{' ||
+					 skip_anonymous(rest.begin, rest.end) != rest.begin);
 }
 
 /* The end of the component's own name; NULL if there is none. */
@@ -136,8 +151,9 @@ static const char *skip_name(struct kp_span rest)
 
 	if (!kp_signature_starts_name(rest))
 		return NULL;
-	if (*at == '(')
-		return at + strlen(anonymous);
+	behind = skip_anonymous(at, rest.end);
+	if (behind != at)
+		return behind;
 	if (*at == '{')
 		return skip_brackets(at, rest.end, '}');
 	behind = skip_operator(at, rest.end);
@@ -222,6 +238,17 @@ static bool is_keyword(struct kp_span word)
 	return false;
 }
 
+/* All of a name that stands without its parameters, as some profilers write it. */
+static struct kp_span without_parameters(struct kp_span whole)
+{
+	static const char returns[] = "void ";
+	const char *at = whole.begin + strlen(returns);
+
+	if (!starts_with(whole, returns) || skip_qualified(at, whole.end) != whole.end)
+		return whole;
+	return (struct kp_span){at, whole.end};
+}
+
 struct kp_span kp_signature_function(const char *full, struct kp_span *params)
 {
 	const char *end = full + strlen(full);
@@ -251,7 +278,7 @@ struct kp_span kp_signature_function(const char *full, struct kp_span *params)
 				return whole;
 		}
 	}
-	return whole;
+	return without_parameters(whole);
 }
 
 bool kp_signature_argument(struct kp_span *rest, struct kp_span *out)
@@ -284,7 +311,7 @@ bool kp_signature_is_nameless(const struct kp_component *component)
 {
 	struct kp_span name = component->name;
 
-	return *name.begin == '{' || *name.begin == '(' ||
+	return *name.begin == '{' || *name.begin == '(' || *name.begin == '<' ||
 	       skip_operator(name.begin, name.end) != name.begin;
 }
 

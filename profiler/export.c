@@ -73,6 +73,20 @@ void kp_export_process_name(const struct kp_process *process, char *out, size_t 
 	}
 }
 
+size_t kp_export_operator_frames(const struct kp_export *job,
+				 const struct kp_export_template *template, char *out, size_t size,
+				 const char *frames[KP_EXPORT_OPERATOR_FRAMES])
+{
+	const char *name = kp_export_text_of(job->events, template, KP_EXPORT_COLUMN_OPERATOR);
+
+	frames[0] = name ? name : "memory";
+	if (!template->written_out)
+		return 1;
+	snprintf(out, size, "%s, written out", frames[0]);
+	frames[1] = out;
+	return 2;
+}
+
 const struct kp_device_info *kp_export_device(const struct kp_process *process, uint64_t device)
 {
 	for (size_t i = 0; i < process->device_count; i++) {

@@ -69,6 +69,15 @@ static inline enum kp_status kp_export_status(const struct kp_export *job)
 
 /* A process in one line: its command, pid, rank and host, as far as they are known. */
 void kp_export_process_name(const struct kp_process *process, char *out, size_t size);
+/*
+ * The frames of sums between a GPU and a kernel, from the root: operator, or «memory», and where
+ * the order of launches gave the kernel to it «OPERATOR, written out». Borrowed; the second stands
+ * in `out`. Returns how many.
+ */
+#define KP_EXPORT_OPERATOR_FRAMES 2
+size_t kp_export_operator_frames(const struct kp_export *job,
+				 const struct kp_export_template *template, char *out, size_t size,
+				 const char *frames[KP_EXPORT_OPERATOR_FRAMES]);
 /* The description of a device; NULL: there is none. */
 const struct kp_device_info *kp_export_device(const struct kp_process *process, uint64_t device);
 

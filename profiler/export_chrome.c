@@ -46,7 +46,8 @@ static const uint8_t shown[] = {
 	KP_EXPORT_COLUMN_GRID_Y,        KP_EXPORT_COLUMN_GRID_Z,         KP_EXPORT_COLUMN_BLOCK_X,
 	KP_EXPORT_COLUMN_BLOCK_Y,       KP_EXPORT_COLUMN_BLOCK_Z,        KP_EXPORT_COLUMN_REGISTERS,
 	KP_EXPORT_COLUMN_STATIC_SHARED, KP_EXPORT_COLUMN_DYNAMIC_SHARED, KP_EXPORT_COLUMN_DEVICE,
-	KP_EXPORT_COLUMN_CONTEXT,       KP_EXPORT_COLUMN_STREAM,
+	KP_EXPORT_COLUMN_CONTEXT,       KP_EXPORT_COLUMN_STREAM,         KP_EXPORT_COLUMN_VARIANT,
+	KP_EXPORT_COLUMN_LABEL_SOURCE,
 };
 
 static void render_args(struct chrome *chrome, const struct kp_export_template *template)
@@ -310,6 +311,7 @@ static void put_group(struct chrome *chrome, const struct kp_export_group *group
 	struct kp_export_events *events = chrome->job->events;
 	struct kp_out *out = &chrome->job->out;
 	const char *full = kp_export_text_of(events, template, KP_EXPORT_COLUMN_FULL_NAME);
+	const char *operator_name = kp_export_text_of(events, template, KP_EXPORT_COLUMN_OPERATOR);
 
 	kp_out_print(
 		out,
@@ -320,6 +322,11 @@ static void put_group(struct chrome *chrome, const struct kp_export_group *group
 		chrome->pids[template->process->index], template->cells[KP_EXPORT_COLUMN_DEVICE],
 		group->total.events, group->total.total_ns, group->total.bytes);
 	kp_out_json(out, kp_export_text_of(events, template, KP_EXPORT_COLUMN_NAME));
+	if (operator_name) {
+		kp_out_text(out, ",\"operator\":");
+		kp_out_json(out, operator_name);
+		kp_out_print(out, ",\"written_out\":%s", template->written_out ? "true" : "false");
+	}
 	if (full) {
 		kp_out_text(out, ",\"full_name\":");
 		kp_out_json(out, full);

@@ -2,8 +2,9 @@
  * Collapsed stacks, as flamegraph.pl, inferno and speedscope read them: one line a stack, its
  * frames separated by semicolons, then a space and the nanoseconds.
  *
- * The stacks are process; GPU; operator (or memory); kernel. Semicolons and control characters in a
- * name become \xHH. What has no times is not there, for it has no width.
+ * The stacks are process; GPU; operator (or memory), once more if it is written out; kernel.
+ * Semicolons and control characters in a name become \xHH. What has no times is not there, for it
+ * has no width.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -26,15 +27,17 @@ static void put_frame(struct kp_out *out, const char *text)
 static void put_stack(struct kp_export *job, const struct kp_export_group *group)
 {
 	const struct kp_export_template *template = group->template;
-	const char *operator_name =
-		kp_export_text_of(job->events, template, KP_EXPORT_COLUMN_OPERATOR);
-	char name[512];
+	const char *frames[KP_EXPORT_OPERATOR_FRAMES];
+	char name[512], written[256];
+	size_t count = kp_export_operator_frames(job, template, written, sizeof written, frames);
 
 	kp_export_process_name(template->process, name, sizeof name);
 	put_frame(&job->out, name);
 	kp_out_print(&job->out, ";GPU %" PRIu64 ";", template->cells[KP_EXPORT_COLUMN_DEVICE]);
-	put_frame(&job->out, operator_name ? operator_name : "memory");
-	kp_out_text(&job->out, ";");
+	for (size_t i = 0; i < count; i++) {
+		put_frame(&job->out, frames[i]);
+		kp_out_text(&job->out, ";");
+	}
 	put_frame(&job->out, kp_export_text_of(job->events, template, KP_EXPORT_COLUMN_NAME));
 	kp_out_print(&job->out, " %" PRIu64 "\n", group->total.total_ns);
 }

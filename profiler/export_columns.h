@@ -47,6 +47,8 @@
 	X(STATIC_SHARED, static_shared_bytes, COUNT)                                               \
 	X(DYNAMIC_SHARED, dynamic_shared_bytes, COUNT)                                             \
 	X(LOCAL, local_bytes, COUNT)                                                               \
+	X(VARIANT, variant, TEXT)                                                                  \
+	X(LABEL_SOURCE, label_source, TEXT)                                                        \
 	X(FULL_NAME, full_name, TEXT)                                                              \
 	X(MANGLED_NAME, mangled_name, TEXT)
 

@@ -290,7 +290,9 @@ enum kp_status kp_export_events_each(struct kp_export_events *events, kp_export_
 	pass->context = context;
 	pass->count = 0;
 	kp_reader_rewind(events->reader);
+	kp_launch_labels_rewind(events->labels);
 	while ((status = kp_reader_next(events->reader, &batch)) == KP_OK) {
+		kp_launch_labels_amend(events->labels, &batch);
 		status = pass_batch(pass, &batch);
 		if (status != KP_OK)
 			break;
@@ -319,6 +321,8 @@ enum kp_status kp_export_events_create(struct kp_reader *reader,
 		status = kp_operators_builtin(&events->builtin);
 	events->operators = operators ? operators : events->builtin;
 	if (status == KP_OK)
+		status = kp_launch_labels_create(reader, events->operators, &events->labels);
+	if (status == KP_OK)
 		status = kp_export_name_kernels(events);
 	if (status != KP_OK) {
 		kp_export_events_destroy(events);
@@ -344,6 +348,7 @@ void kp_export_events_destroy(struct kp_export_events *events)
 	free(events->texts);
 	free(events->kernels);
 	free(events->templates);
+	kp_launch_labels_destroy(events->labels);
 	kp_operators_destroy(events->builtin);
 	kp_arena_destroy(events->arena);
 	free(events);

@@ -56,11 +56,11 @@ struct kp_export_template {
 	const struct kp_process *process;
 	uint64_t has;                          /* bit of each enum kp_export_fixed that is known */
 	uint64_t cells[KP_EXPORT_FIXED_COUNT]; /* TEXT: number of a text */
-	uint32_t config;                       /* of a kernel: number in its process */
 	uint8_t kind;                          /* enum kp_export_kind */
-	uint8_t code;   /* of a copy or set: enum kp_memop_kind; of a call: enum kp_host_kind */
-	bool valid;     /* the event's times can be used */
-	bool unordered; /* a range that was started and ended, not pushed and popped */
+	uint8_t code;     /* of a copy or set: enum kp_memop_kind; of a call: enum kp_host_kind */
+	bool valid;       /* the event's times can be used */
+	bool unordered;   /* a range that was started and ended, not pushed and popped */
+	bool written_out; /* a kernel that the order of launches gave to its operator */
 };
 
 struct kp_export_event {
@@ -78,7 +78,7 @@ struct kp_export_events;
 
 /*
  * Prepares: names and labels of all kernels. `operators` labels them; NULL: the built-in rules.
- * Reader and rules are borrowed. Errors: KP_NO_MEMORY.
+ * Reader and rules are borrowed. Errors: KP_NO_MEMORY, the reader's.
  */
 enum kp_status kp_export_events_create(struct kp_reader *reader,
 				       const struct kp_operators *operators,

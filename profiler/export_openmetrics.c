@@ -81,6 +81,8 @@ static void put_labels(struct kp_export *job, const struct kp_export_template *t
 		put_label(&job->out, "operator", operator_name);
 		kp_out_text(&job->out, ",");
 	}
+	if (template->written_out)
+		kp_out_text(&job->out, "written_out=\"true\",");
 	if (!template->valid) {
 		put_label(&job->out, "timing",
 			  kp_export_text_of(job->events, template, KP_EXPORT_COLUMN_TIMING));

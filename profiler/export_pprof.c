@@ -98,22 +98,26 @@ static void put_sample(struct pprof *pprof, const struct kp_export_group *group)
 {
 	const struct kp_export_template *template = group->template;
 	struct kp_export_events *events = pprof->job->events;
-	const char *operator_name = kp_export_text_of(events, template, KP_EXPORT_COLUMN_OPERATOR);
 	const char *mangled = kp_export_text_of(events, template, KP_EXPORT_COLUMN_MANGLED_NAME);
 	const char *name = kp_export_text_of(events, template, KP_EXPORT_COLUMN_NAME);
 	const char *rank = kp_export_text_of(events, template, KP_EXPORT_COLUMN_RANK);
-	char process[512], gpu[32];
+	const char *frames[KP_EXPORT_OPERATOR_FRAMES];
+	char process[512], gpu[32], written[256];
+	size_t count =
+		kp_export_operator_frames(pprof->job, template, written, sizeof written, frames);
 
 	kp_export_process_name(template->process, process, sizeof process);
 	snprintf(gpu, sizeof gpu, "GPU %" PRIu64, template->cells[KP_EXPORT_COLUMN_DEVICE]);
-	const uint64_t stack[4] = {
-		location_of(pprof, name, mangled ? mangled : name),
-		location_of(pprof, operator_name ? operator_name : "memory", ""),
-		location_of(pprof, gpu, ""),
-		location_of(pprof, process, ""),
-	};
+	uint64_t stack[KP_EXPORT_OPERATOR_FRAMES + 3]; /* from the leaf */
+	size_t depth = 0;
+
+	stack[depth++] = location_of(pprof, name, mangled ? mangled : name);
+	while (count > 0)
+		stack[depth++] = location_of(pprof, frames[--count], "");
+	stack[depth++] = location_of(pprof, gpu, "");
+	stack[depth++] = location_of(pprof, process, "");
 	kp_buffer_clear(&pprof->part);
-	for (int i = 0; i < 4; i++)
+	for (size_t i = 0; i < depth; i++)
 		kp_protobuf_count(&pprof->part, SAMPLE_LOCATION, stack[i]);
 	kp_protobuf_count(&pprof->part, SAMPLE_VALUE, group->total.events & INT64_MAX);
 	kp_protobuf_count(&pprof->part, SAMPLE_VALUE, group->total.total_ns & INT64_MAX);

@@ -93,22 +93,26 @@ static int by_lane_and_time(const void *a, const void *b)
 	return (left->end_ns > right->end_ns) - (left->end_ns < right->end_ns);
 }
 
+#define FRAMES_MOST (KP_EXPORT_OPERATOR_FRAMES + 3)
+
 /* The frames of a group's stack, from the root: process, GPU, operator, kernel. */
 static enum kp_status stack_of(struct speedscope *speedscope, const struct kp_export_group *group,
-			       uint32_t frames[4])
+			       uint32_t frames[FRAMES_MOST], size_t *depth)
 {
 	const struct kp_export_template *template = group->template;
 	struct kp_export_events *events = speedscope->job->events;
-	const char *operator_name = kp_export_text_of(events, template, KP_EXPORT_COLUMN_OPERATOR);
-	char process[512], gpu[32];
-	const char *texts[4] = {process, gpu, operator_name ? operator_name : "memory",
-				kp_export_text_of(events, template, KP_EXPORT_COLUMN_NAME)};
+	char process[512], gpu[32], written[256];
+	const char *texts[FRAMES_MOST] = {process, gpu};
+	size_t count = 2 + kp_export_operator_frames(speedscope->job, template, written,
+						     sizeof written, texts + 2);
 	enum kp_status status = KP_OK;
 	bool added;
 
 	kp_export_process_name(template->process, process, sizeof process);
 	snprintf(gpu, sizeof gpu, "GPU %" PRIu64, template->cells[KP_EXPORT_COLUMN_DEVICE]);
-	for (int i = 0; i < 4 && status == KP_OK; i++)
+	texts[count++] = kp_export_text_of(events, template, KP_EXPORT_COLUMN_NAME);
+	*depth = count;
+	for (size_t i = 0; i < count && status == KP_OK; i++)
 		status = kp_intern_put(&speedscope->frames, texts[i], strlen(texts[i]), &frames[i],
 				       &added);
 	return status;
@@ -120,9 +124,9 @@ static enum kp_status put_sums(struct speedscope *speedscope)
 	struct kp_out *out = &speedscope->job->out;
 	struct kp_export_group *groups;
 	uint64_t sum_ns = 0;
-	size_t count;
-	uint32_t frames[4];
-	const char *comma = "";
+	size_t count, depth = 0;
+	uint32_t frames[FRAMES_MOST];
+	const char *comma = "[";
 	enum kp_status status = kp_export_totals_group(&speedscope->totals, speedscope->job->events,
 						       &groups, &count);
 
@@ -133,10 +137,11 @@ static enum kp_status put_sums(struct speedscope *speedscope)
 	for (size_t i = 0; i < count && status == KP_OK; i++) {
 		if (!groups[i].template->valid)
 			continue;
-		status = stack_of(speedscope, &groups[i], frames);
-		kp_out_print(out, "%s[%u,%u,%u,%u]", comma, frames[0], frames[1], frames[2],
-			     frames[3]);
-		comma = ",\n";
+		status = stack_of(speedscope, &groups[i], frames, &depth);
+		for (size_t k = 0; k < depth; k++)
+			kp_out_print(out, "%s%u", k ? "," : comma, frames[k]);
+		kp_out_text(out, "]");
+		comma = ",\n[";
 	}
 	kp_out_text(out, "],\"weights\":[");
 	comma = "";

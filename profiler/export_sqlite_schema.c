@@ -55,7 +55,8 @@ static const struct kp_sqlite_column kernel_columns[] = {
 	COUNT("localMemoryPerThread", LOCAL), NOTHING("localMemoryTotal"), NOTHING("gridId"),
 	NOTHING("sharedMemoryExecuted"), NOTHING("sharedMemoryLimitConfig"),
 	COUNT("clusterX", CLUSTER_X), COUNT("clusterY", CLUSTER_Y), COUNT("clusterZ", CLUSTER_Z),
-	TEXT_ID("operator", OPERATOR), TEXT_ID("timing", TIMING), END_OF_LIST};
+	TEXT_ID("operator", OPERATOR), TEXT_ID("variant", VARIANT),
+	TEXT_ID("labelSource", LABEL_SOURCE), TEXT_ID("timing", TIMING), END_OF_LIST};
 static const struct kp_sqlite_column memcpy_columns[] = {
 	TIMES, OWN("correlationId", CORRELATION), OWN("graphNodeId", GRAPH_NODE),
 	OWN("bytes", BYTES), PLACE, OTHER("copyKind", COPY_KIND), NOTHING("srcKind"),

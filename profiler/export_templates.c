@@ -70,21 +70,13 @@ static enum kp_status add_kernel(struct kp_export_events *events, struct kp_text
 {
 	const char *full = kp_demangle(events->arena, mangled);
 	struct kp_export_kernel *kernel;
-	struct kp_label label;
 	enum kp_status status;
 
 	if (!full || !kp_vector_grow((void **)&events->kernels, events->kernel_count,
 				     &events->kernel_capacity, sizeof(*events->kernels)))
 		return KP_NO_MEMORY;
 	kernel = &events->kernels[events->kernel_count++];
-	status = kp_operators_match(events->operators, full, &label);
-	if (status != KP_OK)
-		return status;
-	struct kp_variant variant = kp_operators_variant(events->operators, label.variant);
-	status = put_text(events, kp_operators_name(events->operators, variant.operator_index),
-			  &kernel->operator_name);
-	if (status == KP_OK)
-		status = put_text(events, full, &kernel->full);
+	status = put_text(events, full, &kernel->full);
 	return status == KP_OK ? put_bytes(events, mangled, &kernel->mangled) : status;
 }
 
@@ -138,7 +130,7 @@ enum kp_status kp_export_name_kernels(struct kp_export_events *events)
 	if (!events->processes)
 		return KP_NO_MEMORY;
 	for (size_t i = 0; status == KP_OK && i < count; i++)
-		status = list_kernels(events, kp_reader_process(events->reader, i));
+		status = list_kernels(events, kp_launch_labels_process(events->labels, i));
 	return status == KP_OK ? shorten(events) : status;
 }
 
@@ -233,6 +225,22 @@ static void set_config(struct kp_export_template *template, const struct kp_laun
 	set_count(template, KP_EXPORT_COLUMN_LOCAL, config->local_bytes);
 }
 
+/* What a kernel's launches of a configuration are, and what says so. */
+static void set_label(struct kp_export_events *events, struct kp_export_template *template,
+		      struct kp_label label, enum kp_status *status)
+{
+	struct kp_variant variant = kp_operators_variant(events->operators, label.variant);
+	const char *source = kp_label_source_name(label.source);
+
+	set_text(events, template, KP_EXPORT_COLUMN_OPERATOR,
+		 kp_operators_name(events->operators, variant.operator_index), status);
+	if (variant.name)
+		set_text(events, template, KP_EXPORT_COLUMN_VARIANT, variant.name, status);
+	if (source)
+		set_text(events, template, KP_EXPORT_COLUMN_LABEL_SOURCE, source, status);
+	template->written_out = label.source == KP_LABEL_SEQUENCE;
+}
+
 enum kp_status kp_export_launch_template(struct kp_export_events *events,
 					 const struct kp_process *process, uint32_t config,
 					 enum kp_time_quality quality, uint32_t *out)
@@ -245,10 +253,12 @@ enum kp_status kp_export_launch_template(struct kp_export_events *events,
 	if (*known == KP_EXPORT_NONE) {
 		const struct kp_export_kernel *kernel = &events->kernels[own->kernels[config]];
 
-		status = begin_template(events, process, KP_EXPORT_KERNEL, quality, &template);
-		template.config = config;
+		/* The reader's, for the copy of the labels has more configurations only. */
+		status = begin_template(events, kp_reader_process(events->reader, process->index),
+					KP_EXPORT_KERNEL, quality, &template);
 		set_count(&template, KP_EXPORT_COLUMN_NAME, kernel->name);
-		set_count(&template, KP_EXPORT_COLUMN_OPERATOR, kernel->operator_name);
+		set_label(events, &template,
+			  kp_launch_labels_of(events->labels, process->index, config), &status);
 		set_count(&template, KP_EXPORT_COLUMN_FULL_NAME, kernel->full);
 		set_count(&template, KP_EXPORT_COLUMN_MANGLED_NAME, kernel->mangled);
 		set_config(&template, &process->configs[config]);

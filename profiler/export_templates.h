@@ -2,12 +2,13 @@
 #ifndef KP_PROFILER_EXPORT_TEMPLATES_H
 #define KP_PROFILER_EXPORT_TEMPLATES_H
 
+#include "analyzers/report_launch_labels.h"
 #include "profiler/export_events.h"
 #include "trace/arena.h"
 
 /* One distinct kernel name: numbers of texts. */
 struct kp_export_kernel {
-	uint64_t name, full, mangled, operator_name;
+	uint64_t name, full, mangled;
 };
 
 /* By configuration of a process. */
@@ -23,6 +24,7 @@ struct kp_export_events {
 	struct kp_reader *reader;
 	const struct kp_operators *operators;
 	struct kp_operators *builtin; /* NULL: they are the caller's */
+	struct kp_launch_labels *labels;
 	struct kp_arena *arena;
 	struct kp_intern text_numbers;
 	const char **texts;

@@ -69,10 +69,13 @@ static enum kp_status group_all(const struct kp_export_totals *totals,
 {
 	for (uint32_t i = 0; i < totals->count; i++) {
 		const struct kp_export_template *template = kp_export_events_template(events, i);
-		const uint64_t key[] = {template->process->index, template->kind,
+		const uint64_t key[] = {template->process->index,
+					template->kind,
 					template->cells[KP_EXPORT_COLUMN_TIMING],
 					template->cells[KP_EXPORT_COLUMN_DEVICE],
-					template->cells[KP_EXPORT_COLUMN_NAME]};
+					template->cells[KP_EXPORT_COLUMN_NAME],
+					template->cells[KP_EXPORT_COLUMN_OPERATOR],
+					template->written_out};
 		uint32_t number;
 		bool added;
 

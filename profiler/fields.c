@@ -165,12 +165,7 @@ const struct kp_row_kind kp_memop_fields = {memop_fields, offsetof(struct kp_mem
 /* What a label rests on; nothing where there is none. */
 static const char *source_name(const void *member)
 {
-	static const char *const names[] = {[KP_LABEL_NONE] = NULL,
-					    [KP_LABEL_NAME] = "name",
-					    [KP_LABEL_SEQUENCE] = "sequence",
-					    [KP_LABEL_USER] = "user rule"};
-
-	return names[*(const enum kp_label_source *)member];
+	return kp_label_source_name(*(const enum kp_label_source *)member);
 }
 
 static bool is_absent(const struct kp_row_kind *kind, const struct kp_field *field, const void *row)

@@ -124,11 +124,12 @@ void kp_html_fusion(FILE *file, const struct kp_report *report)
 
 /* ---- plan ---- */
 
-static void times_cell(FILE *file, double value, bool wide)
+/* Times as fast, between words of which either may be empty. */
+static void times_cell(FILE *file, const char *before, double value, const char *behind, bool wide)
 {
-	char text[48];
+	char text[80];
 
-	snprintf(text, sizeof text, value < 1e6 ? "%.2fx" : "%.3gx", value);
+	snprintf(text, sizeof text, value < 1e6 ? "%s%.2fx%s" : "%s%.3gx%s", before, value, behind);
 	kp_html_cell(file, isfinite(value) ? text : "-", value, wide);
 }
 
@@ -137,31 +138,54 @@ static double speedup_at(const struct kp_plan_card *card, enum kp_plan_level lev
 	return card->has[level] ? card->outcomes[level].speedup : NAN;
 }
 
+/* The limit; where only a bound of it is known, that. */
+static void limit_cell(FILE *file, const struct kp_plan_card *card)
+{
+	if (isfinite(card->limit))
+		times_cell(file, "", card->limit, "", false);
+	else
+		times_cell(file, "at most ", card->ceiling, "", false);
+}
+
+/* What the whole becomes at most: with what it moves and launches, or, where no bound of that is
+ * known, without the operator. */
+static void most_cell(FILE *file, const struct kp_plan_card *card)
+{
+	if (card->has[KP_PLAN_CEILING])
+		times_cell(file, "", speedup_at(card, KP_PLAN_CEILING), "", false);
+	else
+		times_cell(file, "", speedup_at(card, KP_PLAN_BOUND), " at no cost", false);
+}
+
 static void put_card(FILE *file, const struct kp_plan_card *card)
 {
 	fputs("<tr><th scope=\"row\" class=\"name\">", file);
 	kp_html_text(file, card->name);
 	fputs("</th>", file);
 	kp_html_share(file, card->share_pct, false);
-	times_cell(file, card->limit, false);
-	times_cell(file, speedup_at(card, KP_PLAN_REALISTIC), true);
-	times_cell(file, speedup_at(card, KP_PLAN_LIMIT), true);
-	times_cell(file, speedup_at(card, KP_PLAN_BOUND), false);
+	limit_cell(file, card);
+	times_cell(file, "", speedup_at(card, KP_PLAN_REALISTIC), "", true);
+	times_cell(file, "", speedup_at(card, KP_PLAN_LIMIT), "", true);
+	most_cell(file, card);
 	fputs("</tr>\n", file);
 }
 
 static void put_plan(FILE *file, const struct kp_plan *plan)
 {
-	size_t shown = 0;
+	size_t shown = 0, rows = 0;
 
+	for (size_t i = 0; i < plan->card_count; i++)
+		rows += plan->cards[i].row != NULL;
+	if (!rows)
+		return;
 	kp_html_table(file, "plan", "Plan",
-		      "What a faster operator is worth end to end; its limit is that of memory or "
-		      "tensor pipes, with the bytes moved now");
+		      "What a faster operator is worth end to end; its limit is that of memory, "
+		      "tensor pipes or launches, with the bytes and launches of now");
 	fputs("<th scope=\"col\" class=\"name\">Operator</th>"
 	      "<th scope=\"col\">Of wall time</th><th scope=\"col\">Limit</th>"
 	      "<th scope=\"col\" class=\"wide\">Whole, realistic</th>"
 	      "<th scope=\"col\" class=\"wide\">Whole, at the limit</th>"
-	      "<th scope=\"col\">Whole, at no cost</th></tr></thead>\n<tbody>\n",
+	      "<th scope=\"col\">Whole, at most</th></tr></thead>\n<tbody>\n",
 	      file);
 	for (size_t i = 0; i < plan->card_count && shown < PLAN_CARDS_MOST; i++)
 		if (plan->cards[i].row) {

@@ -32,8 +32,8 @@ void kp_finding_win_words(const struct kp_win *win, char *out, size_t size)
 		snprintf(out, size, "saves at most %.1f %% of the span%s", win->span_bound_pct,
 			 once);
 	else if (win->span_likely_pct < WORTH_PCT)
-		snprintf(out, size, "saves at most %.1f %% of the span%s, likely nothing",
-			 win->span_bound_pct, once);
+		snprintf(out, size, "saves at most %.1f %% of the span%s, likely nothing%s",
+			 win->span_bound_pct, once, win->once_launched ? " before" : "");
 	else
 		snprintf(out, size, "saves at most %.1f %% of the span%s, likely %.1f %%",
 			 win->span_bound_pct, once, win->span_likely_pct);

@@ -128,6 +128,31 @@ class Pages(HtmlCase):
         self.assertGreater(marks, 0)
         self.assertEqual(list(page.texts).count(", written out"), marks)
 
+    def test_the_plan_is_that_of_kprof_plan(self):
+        """At most what its bytes and launches allow; at no cost only where nothing of that is known."""
+        seen = set()
+        for name in ("samples/traces/llm_decode_graph", "tests/recorded/traffic_graph_4",
+                     "tests/operators/convnet"):
+            trace = os.path.join(SOURCE, name + ".kprof")
+            made = self.kprof("plan", "--format", "json", trace)
+            cards = [card for card in json.loads(made.stdout)["cards"] if card["kernel"]]
+            page = self.report("-f", "html", trace)
+            table = re.search('id="plan">.*?<tbody>(.*?)</tbody>', page, re.DOTALL)
+            self.assertEqual(bool(table), bool(cards), trace)
+            rows = re.findall("<tr>(.*?)</tr>", table[1], re.DOTALL) if table else []
+            self.assertEqual(len(rows), len(cards))
+            for card, row in zip(cards, rows):
+                cells = re.findall("<t[dh][^>]*>([^<]*)</t[dh]>", row)
+                most = {outcome["level"]: outcome["speed_up"] for outcome in card["outcomes"]}
+                known = "at_most" in most
+                self.assertEqual(cells[0], card["operator"])
+                self.assertEqual(cells[-1], f"{most['at_most' if known else 'bound']:.2f}x" +
+                                 ("" if known else " at no cost"))
+                if card["limit_speed_up"] is None and known:
+                    self.assertEqual(cells[-4], f"at most {card['speed_up_at_most']:.2f}x")
+                seen.add((known, card["limit_speed_up"] is None))
+        self.assertLessEqual({(True, True), (True, False)}, seen)
+
     def test_the_roofline_is_there_where_counters_are(self):
         self.assertIn("roofline", self.page(os.path.join(
             SOURCE, "tests/recorded/decode_graph_50us.kprof")).ids())

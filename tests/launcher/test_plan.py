@@ -13,6 +13,7 @@ from harness import SOURCE, Case, environment
 TRACES = os.path.join(SOURCE, "samples", "traces")
 DECODE = os.path.join(TRACES, "llm_decode_graph.kprof")
 COUNTED = os.path.join(SOURCE, "tests", "recorded", "decode_graph_50us.kprof")
+TRIALS = os.path.join(SOURCE, "tests", "operators", "jax.kprof")
 ATTENTION = os.path.join(SOURCE, "tests", "recorded", "attention_parameters.kprof")
 YEAR_HOURS, YEAR_WEEKS = 8760, 365 / 7
 LAUNCH_NS = 626  # an empty kernel's, docs/results
@@ -110,6 +111,16 @@ class Sums(Plan):
         document = self.plan_json("--target", "rope=2x,all=2", DECODE)
         self.assertEqual([card["operator"] for card in document["cards"]], [None, "gemm", "rope"])
         self.assertIn("--target", self.plan("--threshold", "99", DECODE))
+
+    def test_what_compilers_try_has_no_card_but_by_name(self):
+        document = self.plan_json(TRIALS)
+        self.assertNotIn("autotuning", [card["operator"] for card in document["cards"]])
+        said = [words for words in document["assumptions"] if "(autotuning)" in words]
+        self.assertEqual(len(said), 1)
+        self.assertRegex(said[0], r"^5[0-9]\.[0-9] % of kernel time")
+        document = self.plan_json("--target", "autotuning=2x", TRIALS)
+        self.assertIn("autotuning", [card["operator"] for card in document["cards"]])
+        self.assertFalse([words for words in document["assumptions"] if "(autotuning)" in words])
 
     def test_end_to_end_says_how_fast_the_operator_must_be(self):
         card = self.plan_json("--end-to-end", "gemm=1.2x", DECODE)["cards"][0]

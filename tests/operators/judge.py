@@ -8,9 +8,9 @@ separated by tabs; «a|b» are both right; a kernel that does the work of severa
 for each. What a kernel does is meant, not what for, but for operators that are written out: the
 products, mask and softmax of attention, the steps of a norm with the residual before it, of rotary
 embedding, of a gate or GELU, and the writing of keys and values behind rotary embedding, are that
-operator. Their numbers follow from the program: so many layers, so many passes. names.txt has names
-alone, of libraries that were not run; each counts the same. Whatever rules of one's own say, the
-ids of kernels stay.
+operator. Their numbers follow from the program: so many layers, so many passes. names.txt and
+names_public.txt have names alone, of programs that were not run; each counts the same. Whatever
+rules of one's own say, the ids of kernels stay.
 
 Prints a line for each, and fails where less is right than «at least» says.
 """
@@ -122,21 +122,31 @@ def judge_ids(kprof, folder):
     return good
 
 
-def judge_names(kprof, make_trace):
-    lines = [line.split("\t") for line in (HERE / "names.txt").read_text().splitlines()
-             if line and not line.startswith("#")]
+def read_names(name):
+    """Lines of operators («a|b» are both right), library or source, kernel's name."""
+    lines = (HERE / name).read_text().splitlines()
+    return [line.split("\t") for line in lines if line and not line.startswith("#")]
+
+
+def report_names(kprof, make_trace, names):
     with tempfile.TemporaryDirectory() as folder:
         trace = os.path.join(folder, "names.kprof")
         with open(trace, "wb") as file:
-            subprocess.run([make_trace, *(line[2] for line in lines)], check=True, stdout=file)
-        rows = {row["mangled_name"]: row for row in report(kprof, trace)}
-    wrong = [(rows[name], operator, library) for operator, library, name in lines
-             if (rows[name]["operator"], rows[name]["library"] or "-") != (operator, library)]
+            subprocess.run([make_trace, *names], check=True, stdout=file)
+        return {row["mangled_name"]: row for row in report(kprof, trace)}
+
+
+def judge_names(kprof, make_trace, name, with_library):
+    lines = read_names(name)
+    rows = report_names(kprof, make_trace, [line[2] for line in lines])
+    wrong = [(rows[full], operators, library) for operators, library, full in lines
+             if rows[full]["operator"] not in operators.split("|")
+             or (with_library and (rows[full]["library"] or "-") != library)]
     unknown = sum(row["operator"] == "unknown" for row in rows.values())
     right = 100 * (1 - len(wrong) / len(lines))
-    print_line("names", len(lines), right, 100 * unknown / len(lines), "never run here")
-    for row, operator, library in wrong:
-        print(f"    {row['operator']} of {row['library']}, not {operator} of {library}: "
+    print_line(Path(name).stem, len(lines), right, 100 * unknown / len(lines), "never run here")
+    for row, operators, library in wrong:
+        print(f"    {row['operator']} of {row['library']}, not {operators} of {library}: "
               f"{row['mangled_name'][:100]}")
     return right >= NAMES_AT_LEAST
 
@@ -151,7 +161,8 @@ def main():
         sys.exit(__doc__)
     kprof, make_trace = sys.argv[1:]
     good = [judge_trace(kprof, path) for path in sorted(HERE.glob("*.truth"))]
-    good.append(judge_names(kprof, make_trace))
+    good.append(judge_names(kprof, make_trace, "names.txt", True))
+    good.append(judge_names(kprof, make_trace, "names_public.txt", False))
     with tempfile.TemporaryDirectory() as folder:
         good.append(judge_ids(kprof, folder))
     sys.exit(0 if all(good) else 1)
