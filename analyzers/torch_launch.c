@@ -178,6 +178,11 @@ bool kp_torch_launch_classify(const char *name, const size_t *sizes, size_t coun
 	return false;
 }
 
+uint8_t kp_torch_kind_op(const struct kp_torch_kind *kind)
+{
+	return kind->functor ? kind->functor->op : kind->kernel ? kind->kernel->op : KP_TORCH_NONE;
+}
+
 bool kp_torch_launch_read(const char *name, const void *const *params, const size_t *sizes,
 			  size_t count, struct kp_torch_launch *out)
 {

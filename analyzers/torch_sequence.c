@@ -30,9 +30,11 @@ static const struct pattern {
 	{KP_TORCH_##op, group, values, shapes, types, scalar},
 #define PATTERN(kind, rows_of, inputs, outputs, steps)                                             \
 	{KP_TORCH_SEQUENCE_##kind, rows_of, inputs, outputs, {steps}},
+#define MARK(kind, seen)
 #include "analyzers/torch_sequences.def"
 #undef STEP
 #undef PATTERN
+#undef MARK
 };
 #define PATTERNS (sizeof(patterns) / sizeof(patterns[0]))
 
@@ -274,12 +276,17 @@ static bool has_scalars(struct attempt *attempt, size_t i)
 	}
 }
 
-/* Types of a class are one; with casts there are two. */
+static bool is_narrow(uint8_t type)
+{
+	return type == KP_TORCH_BF16 || type == KP_TORCH_F16;
+}
+
+/* Types of a class are one; with casts there are two. Of the launches that are there. */
 static bool has_types(const struct attempt *attempt)
 {
 	uint8_t narrow = UINT8_MAX, wide = UINT8_MAX;
 
-	for (uint8_t i = 0; i < attempt->step_count; i++) {
+	for (uint8_t i = 0; i < attempt->count; i++) {
 		const struct step *step = step_of(attempt, i);
 
 		for (uint8_t k = 0; step->values[k]; k++) {
@@ -294,12 +301,15 @@ static bool has_types(const struct attempt *attempt)
 		}
 	}
 	if (attempt->casts)
-		return wide == KP_TORCH_F32 && (narrow == KP_TORCH_BF16 || narrow == KP_TORCH_F16);
+		return (wide == UINT8_MAX || wide == KP_TORCH_F32) &&
+		       (narrow == UINT8_MAX || is_narrow(narrow));
+	if (attempt->count < attempt->step_count)
+		return true;
 	if (wide == UINT8_MAX)
-		return narrow == KP_TORCH_F32 || narrow == KP_TORCH_BF16 || narrow == KP_TORCH_F16;
+		return narrow == KP_TORCH_F32 || is_narrow(narrow);
 	/* Norms without casts are those of f32; a softmax may be of any. */
 	return narrow == wide && (narrow == KP_TORCH_F32 || attempt->eps == 0) &&
-	       (narrow == KP_TORCH_F32 || narrow == KP_TORCH_BF16 || narrow == KP_TORCH_F16);
+	       (narrow == KP_TORCH_F32 || is_narrow(narrow));
 }
 
 static bool is_proved(struct attempt *attempt)
@@ -347,22 +357,25 @@ static enum kp_torch_match try(struct attempt *attempt, struct kp_torch_sequence
 		if (!takes_launch(attempt, i))
 			return KP_TORCH_MATCH_NO;
 	if (attempt->count < attempt->step_count)
-		return KP_TORCH_MATCH_MORE;
+		return has_types(attempt) ? KP_TORCH_MATCH_MORE : KP_TORCH_MATCH_NO;
 	if (!is_proved(attempt))
 		return KP_TORCH_MATCH_NO;
 	put(attempt, out);
 	return KP_TORCH_MATCH_WHOLE;
 }
 
-enum kp_torch_match kp_torch_sequence_match(const struct kp_torch_launch *launches, size_t count,
-					    struct kp_torch_sequence *out)
+/* The patterns of one kind; NONE: all. */
+static enum kp_torch_match match_kind(const struct kp_torch_launch *launches, size_t count,
+				      uint8_t kind, struct kp_torch_sequence *out)
 {
 	struct attempt attempt = {.launches = launches, .count = count};
-	enum kp_torch_match best = KP_TORCH_MATCH_NO, rope;
+	enum kp_torch_match best = KP_TORCH_MATCH_NO;
 
 	if (count == 0 || count > KP_TORCH_SEQUENCE_MOST)
 		return KP_TORCH_MATCH_NO;
 	for (size_t i = 0; i < PATTERNS; i++) {
+		if (kind && patterns[i].kind != kind)
+			continue;
 		for (unsigned groups = 0; groups < 1U << GROUPS; groups += 2) {
 			enum kp_torch_match match;
 
@@ -374,6 +387,42 @@ enum kp_torch_match kp_torch_sequence_match(const struct kp_torch_launch *launch
 				best = match;
 		}
 	}
+	return best;
+}
+
+enum kp_torch_match kp_torch_sequence_match(const struct kp_torch_launch *launches, size_t count,
+					    struct kp_torch_sequence *out)
+{
+	enum kp_torch_match best = match_kind(launches, count, KP_TORCH_SEQUENCE_NONE, out), rope;
+
+	if (best == KP_TORCH_MATCH_WHOLE || count == 0 || count > KP_TORCH_SEQUENCE_MOST)
+		return best;
 	rope = kp_torch_rope_match(launches, count, out);
 	return rope > best ? rope : best;
+}
+
+enum kp_torch_match kp_torch_sequence_is(uint8_t kind, const struct kp_torch_launch *launches,
+					 size_t count, struct kp_torch_sequence *out)
+{
+	return kind == KP_TORCH_SEQUENCE_NONE ? KP_TORCH_MATCH_NO
+					      : match_kind(launches, count, kind, out);
+}
+
+uint8_t kp_torch_sequence_place(uint8_t kind, uint8_t op)
+{
+	uint8_t found = KP_TORCH_PLACE_NONE;
+
+	for (size_t i = 0; i < PATTERNS; i++) {
+		bool first = true;
+
+		for (size_t k = 0; patterns[i].kind == kind && k < KP_TORCH_SEQUENCE_MOST &&
+				   patterns[i].steps[k].values;
+		     k++) {
+			if (patterns[i].steps[k].op == op)
+				found |= first ? KP_TORCH_PLACE_FIRST | KP_TORCH_PLACE_ANY
+					       : KP_TORCH_PLACE_ANY;
+			first &= patterns[i].steps[k].group != 0;
+		}
+	}
+	return found;
 }

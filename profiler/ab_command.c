@@ -67,6 +67,10 @@ static const struct kp_option way_options[] = {
 	 .help = "Where a rule says that the original may run twice, compare with other inputs, "
 		 "too: the program's, negated, halved, or with their rows in reverse. The "
 		 "original is launched once more for it, on copies."},
+	{.name = "unseen", .type = KP_OPTION_FLAG, .offset = AT(ab_unseen),
+	 .help = "Replace recognised sequences also where these, or layouts of their launches, were "
+		 "never seen on a GPU. Without it kprof's own rules about such sequences are off "
+		 "unless --rule names them: --list says which."},
 	{0},
 };
 static const struct kp_option check_options[] = {

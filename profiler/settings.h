@@ -81,7 +81,7 @@ struct kp_settings {
 	const char *ab_unit;    /* the range by which phases count; NULL: by launches */
 	bool ab_try, ab_no_try; /* both false: what is the user's is tried */
 	double ab_try_limit_s;
-	bool ab_other_inputs;
+	bool ab_other_inputs, ab_unseen;
 	uint64_t ab_rounds; /* of the self-test */
 	struct kp_top_options live;
 	char **operands; /* borrowed from main's argv, ended by NULL */

@@ -69,8 +69,9 @@ enum kp_ab_load {
 };
 
 /*
- * X(NAME, name, float, of launches, of calls, what it is): what a rule can ask by name. Types are
- * cudaDataType + 1, transposes and compute types likewise + 1, as in trace/library_call.h.
+ * X(NAME, name, float, of launches, of calls, what it is): what a rule can ask by name; what is of
+ * neither is of recognised sequences. Types are cudaDataType + 1, transposes and compute types
+ * likewise + 1, as in trace/library_call.h.
  */
 #define KP_AB_SYMBOLS(X)                                                                           \
 	X(GRID_X, "grid_x", false, true, false, "blocks along x")                                  \
@@ -104,7 +105,22 @@ enum kp_ab_load {
 	X(TRANS_B, "trans_b", false, false, true, "likewise")                                      \
 	X(EPILOGUE, "epilogue", false, false, true,                                                \
 	  "cublasLtEpilogue_t: no_epilogue, bias_epilogue")                                        \
-	X(ROW_MAJOR, "row_major", false, false, true, "bits: 1 A, 2 B, 4 C, 8 D")
+	X(ROW_MAJOR, "row_major", false, false, true, "bits: 1 A, 2 B, 4 C, 8 D")                  \
+	X(ROWS, "rows", false, false, false, "rows of a recognised sequence")                      \
+	X(COLUMNS, "columns", false, false, false, "elements of a row")                            \
+	X(DTYPE, "dtype", false, false, false, "type of its result")                               \
+	X(EPS, "eps", true, false, false, "added to the mean square")                              \
+	X(SCALE, "scale", true, false, false, "factor of the scores; 1: none")                     \
+	X(OPERAND_0, "", false, false, false, "addresses, by the names that the kind gives")       \
+	X(OPERAND_1, "", false, false, false, "")                                                  \
+	X(OPERAND_2, "", false, false, false, "")                                                  \
+	X(OPERAND_3, "", false, false, false, "of outputs")                                        \
+	X(OPERAND_4, "", false, false, false, "")                                                  \
+	X(ROW_0, "", false, false, false, "elements from a row to the next, likewise")             \
+	X(ROW_1, "", false, false, false, "")                                                      \
+	X(ROW_2, "", false, false, false, "")                                                      \
+	X(ROW_3, "", false, false, false, "")                                                      \
+	X(ROW_4, "", false, false, false, "")
 
 enum kp_ab_symbol {
 #define KP_AB_SYMBOL_ENUM(NAME, name, is_float, launches, calls, what) KP_AB_SYMBOL_##NAME,
