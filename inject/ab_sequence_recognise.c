@@ -64,12 +64,12 @@ enum kp_ab_reason kp_ab_sequence_recognise(const struct kp_ab_rule *rule,
 
 	if (launches[at].op == KP_TORCH_NONE)
 		return KP_AB_REASON_UNREADABLE;
-	match = kp_torch_sequence_is(kind, launches, at + 1, &state->recognised);
-	if (match == KP_TORCH_MATCH_NO)
-		return is_of_kind(kind, at) ? KP_AB_REASON_FLOW : KP_AB_REASON_OTHER_LAUNCH;
 	if (!rule->unseen && (launches[at].seen != KP_TORCH_SEEN_GPU ||
 			      kp_torch_sequence_kinds[kind].seen != KP_TORCH_SEEN_GPU))
 		return KP_AB_REASON_UNSEEN;
+	match = kp_torch_sequence_is(kind, launches, at + 1, &state->recognised);
+	if (match == KP_TORCH_MATCH_NO)
+		return is_of_kind(kind, at) ? KP_AB_REASON_FLOW : KP_AB_REASON_OTHER_LAUNCH;
 	*complete = match == KP_TORCH_MATCH_WHOLE;
 	return add_launch(&state->flow, &launches[at]);
 }

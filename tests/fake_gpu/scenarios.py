@@ -24,6 +24,7 @@ import traceback
 import ab
 import ab_graphs
 import ab_sequences
+import ab_torch
 import ab_trials
 import counters
 import endings
@@ -976,6 +977,7 @@ SCENARIOS = [
     *ab.SCENARIOS,
     *ab_graphs.SCENARIOS,
     *ab_sequences.SCENARIOS,
+    *ab_torch.SCENARIOS,
     *ab_trials.SCENARIOS,
 ]
 
