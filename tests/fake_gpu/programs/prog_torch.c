@@ -114,17 +114,32 @@ static uint64_t any_place(void)
 	return game.arena + (uint64_t)16 * draw((ARENA - SLOT) / 16);
 }
 
+/* Mostly what the chain under way works on, as far as it has been written; else what lives on. */
+static uint64_t some_place(void)
+{
+	for (int tries = 0; tries < 20 && draw(8); tries++) {
+		const struct operand *operand = &operands[draw(26)];
+
+		if (operand->at && operand->written)
+			return operand->at;
+	}
+	return game.async ? game.kept[draw(KEPT)] : any_place();
+}
+
 static struct operand take(void)
 {
 	struct operand out = {0, true, false};
 	uint32_t slot = game.rotates ? game.next : KEPT;
+	const struct operand *between = &operands["wpmeqnh"[draw(7)] - 'a'];
 
 	if (game.async) {
 		INSIST(cuda.cuMemAllocAsync((CUdeviceptr *)&out.at, SLOT, stream()));
 		return out;
 	}
-	if (happens(60))
-		return (struct operand){any_place(), false, true};
+	if (happens(12) && between->written)
+		return (struct operand){between->at, false, true};
+	if (happens(40))
+		return (struct operand){some_place(), false, true};
 	while (slot + 1 < SLOTS && game.used[slot])
 		slot++;
 	game.next = slot + 1 < SLOTS ? slot + 1 : KEPT;
@@ -188,18 +203,6 @@ static void shift(uint64_t to, uint64_t from, CUstream on)
 	const struct torch_work work = {TORCH_SHIFT, game.rows, game.columns, {to, from, 0}, 0};
 
 	launch(&work, on);
-}
-
-/* Mostly what the chain under way works on, as far as it has been written; else what lives on. */
-static uint64_t some_place(void)
-{
-	for (int tries = 0; tries < 20 && draw(8); tries++) {
-		const struct operand *operand = &operands[draw(26)];
-
-		if (operand->at && operand->written)
-			return operand->at;
-	}
-	return game.async ? game.kept[draw(KEPT)] : any_place();
 }
 
 static void disturb(void)
@@ -275,7 +278,7 @@ static void do_step(const struct step *step)
 	if (step->row)
 		work.columns = 1;
 	if (!game.async && happens(80))
-		work.operands[draw(2)] = any_place();
+		work.operands[draw(2)] = some_place();
 	if (happens(80) && work.columns > 1)
 		work.columns /= 2;
 	if (happens(120))
