@@ -67,6 +67,8 @@ static struct {
 	bool mixed, async, calm, quiet; /* quiet: this game is calm */
 	bool rotates;                   /* what was freed is not handed out at once */
 	uint32_t next;
+	uint64_t late[26]; /* given back at the end of a chain */
+	uint32_t late_count;
 	CUfunction functions[TORCH_KERNEL_COUNT];
 	CUstream streams[STREAMS];
 	CUevent event;
@@ -126,18 +128,23 @@ static uint64_t some_place(void)
 	return game.async ? game.kept[draw(KEPT)] : any_place();
 }
 
-static struct operand take(void)
+/* `lives`: it is used behind the chain. */
+static struct operand take(bool lives)
 {
 	struct operand out = {0, true, false};
 	uint32_t slot = game.rotates ? game.next : KEPT;
-	const struct operand *between = &operands["wpmeqnh"[draw(7)] - 'a'];
+	struct operand *between = &operands["wpmeqnh"[draw(7)] - 'a'];
 
+	if (!lives && happens(12) && between->written) { /* both live as long as the chain */
+		if (between->own)
+			game.late[game.late_count++] = between->at;
+		between->own = false;
+		return (struct operand){between->at, false, true};
+	}
 	if (game.async) {
 		INSIST(cuda.cuMemAllocAsync((CUdeviceptr *)&out.at, SLOT, stream()));
 		return out;
 	}
-	if (happens(12) && between->written)
-		return (struct operand){between->at, false, true};
 	if (happens(40))
 		return (struct operand){some_place(), false, true};
 	while (slot + 1 < SLOTS && game.used[slot])
@@ -271,7 +278,7 @@ static void do_step(const struct step *step)
 	struct torch_work work = {step->kernel, game.rows, game.columns, {0}, 1e-5f};
 
 	if (!of(step->operands[0])->at)
-		*of(step->operands[0]) = take();
+		*of(step->operands[0]) = take(step->operands[0] == 'y');
 	for (int i = 0; step->operands[i]; i++)
 		work.operands[i] =
 			of(step->operands[i])->at ? of(step->operands[i])->at : any_place();
@@ -341,6 +348,9 @@ static void play_chain(void)
 	default:
 		do_steps(norm);
 	}
+	for (uint32_t i = 0; i < game.late_count; i++)
+		give(&(struct operand){game.late[i], true, false});
+	game.late_count = 0;
 	if (of('y')->at && draw(3))
 		keep_result();
 	if (of('y')->at && draw(4) == 0)
