@@ -408,6 +408,28 @@ enum kp_torch_match kp_torch_sequence_is(uint8_t kind, const struct kp_torch_lau
 					      : match_kind(launches, count, kind, out);
 }
 
+/* A pattern, with the steps of these groups. */
+static bool has_all(const struct pattern *pattern, unsigned groups, const uint8_t *ops,
+		    size_t count)
+{
+	struct attempt attempt = {.count = count};
+
+	begin(&attempt, pattern, groups);
+	for (size_t i = 0; i < count && i < attempt.step_count; i++)
+		if (step_of(&attempt, i)->op != ops[i])
+			return false;
+	return count == attempt.step_count;
+}
+
+uint8_t kp_torch_sequence_of(const uint8_t *ops, size_t count)
+{
+	for (size_t i = 0; i < PATTERNS; i++)
+		for (unsigned groups = 0; groups < 1U << GROUPS; groups += 2)
+			if (has_all(&patterns[i], groups, ops, count))
+				return patterns[i].kind;
+	return KP_TORCH_SEQUENCE_NONE;
+}
+
 uint8_t kp_torch_sequence_place(uint8_t kind, uint8_t op)
 {
 	uint8_t found = KP_TORCH_PLACE_NONE;

@@ -87,6 +87,8 @@ enum kp_torch_match kp_torch_sequence_is(uint8_t kind, const struct kp_torch_lau
 /* Where an operation (enum kp_torch_op) may stand in sequences of a kind, as bits. */
 enum { KP_TORCH_PLACE_NONE = 0, KP_TORCH_PLACE_FIRST = 1, KP_TORCH_PLACE_ANY = 2 };
 uint8_t kp_torch_sequence_place(uint8_t kind, uint8_t op);
+/* The kind whose sequences have these operations, whatever their operands; NONE: there is none. */
+uint8_t kp_torch_sequence_of(const uint8_t *ops, size_t count);
 
 /* torch_kinds.c: what is known of a kind. */
 struct kp_torch_sequence_words {

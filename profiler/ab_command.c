@@ -24,6 +24,10 @@ static const struct kp_option rule_options[] = {
 	{.name = "hotspot", .type = KP_OPTION_TEXT, .offset = AT(ab_hotspot), .argument = "PATTERN",
 	 .help = "With --suggest: of the kernels in whose name PATTERN, an extended regular "
 		 "expression, is found."},
+	{.name = "chain", .type = KP_OPTION_TEXT, .offset = AT(ab_chain), .argument = "PATTERN",
+	 .help = "With --suggest: a rule for a sequence instead, of the chain of kernels with most "
+		 "to win (kprof report --fusion) whose id is PATTERN, or in whose name this extended "
+		 "regular expression is found; «.» is in all of them."},
 	{.name = "self-test", .type = KP_OPTION_FLAG, .offset = AT(ab_self_test),
 	 .help = "Try kprof ab itself first, on this GPU, with replacements whose verdict is known "
 		 "(docs/ab.md): planted faults must be found, a kernel against itself must show no "

@@ -2,7 +2,7 @@
 
 import os
 
-from ab import run_ab
+from ab import run_ab, suggest
 from harness import require, require_equal
 from scenario import Scenario
 
@@ -151,6 +151,30 @@ def play_builtin(scenario, place):
         require(rule["comparisons"] >= 20, f"{name}: {rule}")
 
 
+def play_suggest(scenario, place):
+    """A chain of a trace is recognised by its kernels' names; the rule fits once it may."""
+    trace = os.path.join(place.directory, "torch.kprof")
+    result = place.run([place.kprof, "record", "-o", trace, "--",
+                        os.path.join(place.fakes, "prog_torch"), "async", "calm", "1", "50"],
+                       place.environment(scenario, traced=True))
+    require_equal("status of kprof record", result.status, 0)
+    text = suggest(scenario, place, trace, "--chain", "SiLU")
+    require("  recognise: 'silu mul'\n  unseen: true" in text, text)
+    args = ["async", "calm", "1", "50"]
+    rule = run_ab(scenario, place, args, SWAP, text, 122, program="prog_torch").document["rules"][0]
+    require(rule["not_replaced"]["conditions"] == rule["launches"]["seen"] > 50, f"{rule}")
+    text = text.replace("    module: my_kernel.cubin", f"    library: {place.fakes}/libcandidate_torch.so")
+    text = text.replace("    kernel: my_kernel", "    entry: gate")
+    text = "\n".join(line for line in text.splitlines()
+                     if not line.lstrip().startswith(("- 0 #", "grid:", "block:")))
+    rule = run_ab(scenario, place, args, SWAP, text, 122, program="prog_torch").document["rules"][0]
+    require(rule["not_replaced"]["failed"] > 0, f"{rule}")
+    # Of kernels that are not PyTorch's the order alone is known.
+    traces = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "samples", "traces")
+    text = suggest(scenario, place, os.path.join(traces, "llm_decode_eager.kprof"), "--chain", ".")
+    require("  sequence:\n  - name: m1\n" in text and "  elide: [t1" in text, text)
+
+
 def play_past(scenario, place):
     """The games can fail: each function that is called past what is held shows in some."""
     bare = place.run([os.path.join(place.fakes, "prog_torch"), "mixed", "1", str(PAST_GAMES)],
@@ -172,5 +196,6 @@ SCENARIOS = [
     ab("wrong", play_wrong),
     ab("unseen", play_unseen),
     ab("builtin", play_builtin),
+    ab("suggest", play_suggest),
     ab("past", play_past),
 ]
