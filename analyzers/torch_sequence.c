@@ -340,19 +340,37 @@ static void put(const struct attempt *attempt, struct kp_torch_sequence *out)
 	kp_torch_flow_finish(attempt->launches, attempt->count, out);
 }
 
-/* Most attempts end here, without a look at operands. */
-static bool has_operations(const struct attempt *attempt)
+/* The groups that a pattern has, as bits. */
+static inline unsigned groups_of(const struct pattern *pattern)
 {
-	for (size_t i = 0; i < attempt->count; i++)
-		if (attempt->launches[i].op != step_of(attempt, i)->op)
+	unsigned groups = 0;
+
+	for (size_t i = 0; i < KP_TORCH_SEQUENCE_MOST && pattern->steps[i].values; i++)
+		groups |= 1U << pattern->steps[i].group;
+	return groups & ~1U;
+}
+
+/*
+ * Whether these are the operations by which the pattern begins, with the steps of these groups.
+ * Most attempts end here, before they are begun.
+ */
+static inline bool has_operations(const struct pattern *pattern, unsigned groups,
+				  const struct kp_torch_launch *launches, size_t count)
+{
+	const struct step *step = pattern->steps, *end = step + KP_TORCH_SEQUENCE_MOST;
+	size_t i = 0;
+
+	for (; i < count && step < end && step->values; step++) {
+		if (step->group && !(groups & 1U << step->group))
+			continue;
+		if (launches[i++].op != step->op)
 			return false;
-	return true;
+	}
+	return i == count;
 }
 
 static enum kp_torch_match try(struct attempt *attempt, struct kp_torch_sequence *out)
 {
-	if (attempt->count > attempt->step_count || !has_operations(attempt))
-		return KP_TORCH_MATCH_NO;
 	for (size_t i = 0; i < attempt->count; i++)
 		if (!takes_launch(attempt, i))
 			return KP_TORCH_MATCH_NO;
@@ -368,17 +386,25 @@ static enum kp_torch_match try(struct attempt *attempt, struct kp_torch_sequence
 static enum kp_torch_match match_kind(const struct kp_torch_launch *launches, size_t count,
 				      uint8_t kind, struct kp_torch_sequence *out)
 {
-	struct attempt attempt = {.launches = launches, .count = count};
 	enum kp_torch_match best = KP_TORCH_MATCH_NO;
+	struct attempt attempt;
 
+	attempt.launches = launches;
+	attempt.count = count;
 	if (count == 0 || count > KP_TORCH_SEQUENCE_MOST)
 		return KP_TORCH_MATCH_NO;
 	for (size_t i = 0; i < PATTERNS; i++) {
+		unsigned all;
+
 		if (kind && patterns[i].kind != kind)
 			continue;
-		for (unsigned groups = 0; groups < 1U << GROUPS; groups += 2) {
+		all = groups_of(&patterns[i]);
+		for (unsigned groups = 0; groups <= all; groups += 2) {
 			enum kp_torch_match match;
 
+			if ((groups & ~all) ||
+			    !has_operations(&patterns[i], groups, launches, count))
+				continue;
 			begin(&attempt, &patterns[i], groups);
 			match = try(&attempt, out);
 			if (match == KP_TORCH_MATCH_WHOLE)
@@ -412,7 +438,7 @@ enum kp_torch_match kp_torch_sequence_is(uint8_t kind, const struct kp_torch_lau
 static bool has_all(const struct pattern *pattern, unsigned groups, const uint8_t *ops,
 		    size_t count)
 {
-	struct attempt attempt = {.count = count};
+	struct attempt attempt;
 
 	begin(&attempt, pattern, groups);
 	for (size_t i = 0; i < count && i < attempt.step_count; i++)

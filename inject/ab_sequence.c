@@ -3,6 +3,7 @@
 #include "inject/ab_sequence_state.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "inject/ab_sequence_recognise.h"
 #include "inject/ab_state.h"
@@ -174,7 +175,8 @@ static bool begins(const struct arrival *arrival, CUresult *result)
 	if (!rules || reason != KP_AB_REASON_COUNT)
 		return false;
 	for (uint32_t left = rules; left; left &= left - 1)
-		kp_ab_sequence.states[__builtin_ctz(left)] = (struct kp_ab_under_way){0};
+		memset(&kp_ab_sequence.states[__builtin_ctz(left)], 0,
+		       offsetof(struct kp_ab_under_way, recognised));
 	fitting = advance(rules, reasons, &complete);
 	conclude_each(rules & ~fitting, reasons);
 	if (!fitting)

@@ -25,7 +25,7 @@ struct kp_ab_under_way {
 	uint8_t launches[KP_AB_MEMBERS_MOST]; /* which launch a member is, or ABSENT */
 	uint32_t known;                       /* buffers whose memory was looked up, as bits */
 	struct kp_ab_flow flow;
-	struct kp_torch_sequence recognised; /* of such a rule, where it is complete */
+	struct kp_torch_sequence recognised; /* of such a rule, where it is complete; the last */
 };
 
 /*
