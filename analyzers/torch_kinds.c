@@ -25,8 +25,8 @@ const struct kp_torch_sequence_words kp_torch_sequence_kinds[KP_TORCH_SEQUENCE_C
 
 uint8_t kp_torch_sequence_find(const char *key)
 {
-	for (uint8_t i = KP_TORCH_SEQUENCE_NONE + 1; i < KP_TORCH_SEQUENCE_COUNT; i++)
+	for (unsigned i = KP_TORCH_SEQUENCE_NONE + 1; i < KP_TORCH_SEQUENCE_COUNT; i++)
 		if (strcmp(kp_torch_sequence_kinds[i].key, key) == 0)
-			return i;
+			return (uint8_t)i;
 	return KP_TORCH_SEQUENCE_NONE;
 }

@@ -246,13 +246,25 @@ static struct verdict find_out(CUfunction handle, struct kp_ab_layout *layout)
 	return out;
 }
 
+static bool is_same(const struct kp_ab_layout *a, const struct kp_ab_layout *b)
+{
+	return a->count == b->count && a->threads_most == b->threads_most &&
+	       a->shared_most == b->shared_most &&
+	       memcmp(a->offsets, b->offsets, sizeof(a->offsets)) == 0 &&
+	       memcmp(a->bytes, b->bytes, sizeof(a->bytes)) == 0 &&
+	       a->torch.kernel == b->torch.kernel && a->torch.functor == b->torch.functor &&
+	       a->torch.seen == b->torch.seen &&
+	       memcmp(a->torch.numbers, b->torch.numbers, sizeof(a->torch.numbers)) == 0 &&
+	       memcmp(a->torch.types, b->torch.types, sizeof(a->torch.types)) == 0;
+}
+
 /* Kept for good; what a place had before, if that is the same. NULL: there are too many. */
 static const struct kp_ab_layout *keep(const struct kp_ab_layout *before,
 				       const struct kp_ab_layout *layout)
 {
 	uint32_t number;
 
-	if (before && memcmp(before, layout, sizeof(*layout)) == 0)
+	if (before && is_same(before, layout))
 		return before;
 	if (atomic_load(&layouts_used) >= LAYOUTS_MOST)
 		return NULL;

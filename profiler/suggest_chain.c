@@ -14,6 +14,9 @@
 #include "profiler/suggest.h"
 #include "trace/ab_plan.h"
 
+#define MODULE "    module: my_kernel.cubin # ??? nvcc -cubin; or library: my.so, entry: FUNCTION\n"
+#define KERNEL "    kernel: my_kernel # ??? its mangled name: cuobjdump -symbols my_kernel.cubin\n"
+
 /* Each hands one buffer on, beside what the first reads and the last writes. */
 #define MEMBERS_MOST (KP_AB_BUFFERS_MOST - 1)
 
@@ -116,10 +119,7 @@ static void write_recognised(FILE *file, uint8_t kind)
 	fputs("  when:\n"
 	      "  - dtype == bf16 || dtype == fp16 # ??? as your kernel has it\n"
 	      "  - 0 # ??? take this out at the end\n"
-	      "  replace:\n"
-	      "    module: my_kernel.cubin # ??? nvcc -cubin; or library: my.so, entry: FUNCTION\n"
-	      "    kernel: my_kernel # ??? its mangled name: cuobjdump -symbols my_kernel.cubin\n"
-	      "    grid: rows # ???\n"
+	      "  replace:\n" MODULE KERNEL "    grid: rows # ???\n"
 	      "    block: 256 # ???\n"
 	      "    arguments:\n",
 	      file);
@@ -164,10 +164,7 @@ static void write_sequence(FILE *file, const struct kp_report *report,
 	fprintf(file,
 		"] # ??? what your kernel does not write; with keep it does, and outputs have it\n"
 		"  when: 0 # ??? take this out at the end\n"
-		"  replace:\n"
-		"    module: my_kernel.cubin # ??? nvcc -cubin; or library: my.so, entry: FUNCTION\n"
-		"    kernel: my_kernel # ??? its mangled name: cuobjdump -symbols my_kernel.cubin\n"
-		"    grid: 1 # ???\n"
+		"  replace:\n" MODULE KERNEL "    grid: 1 # ???\n"
 		"    block: 256 # ???\n"
 		"    arguments:\n"
 		"    - ptr: m1.ptr(0) # ??? as your kernel takes them\n"

@@ -107,8 +107,8 @@ static void test_ab_recognise_errors_have_lines(void **state)
 		{"rules:\n- {name: a, kernel: k, unseen: true, replace: {library: a.so, entry: e, "
 		 "arguments: []}, outputs: []}\n",
 		 2, "«unseen» is of"},
-		{"rules:\n- name: a\n  kernel: k\n  when: eps == 0\n  replace: {library: a.so, entry: e, "
-		 "arguments: []}\n  outputs: []\n",
+		{"rules:\n- name: a\n  kernel: k\n  when: eps == 0\n  replace: {library: a.so, "
+		 "entry: e, arguments: []}\n  outputs: []\n",
 		 4, "of what is recognised"},
 	};
 
@@ -209,8 +209,8 @@ static void check_recorded(const struct torch_case *unit, size_t first, size_t *
 		return;
 	++*found;
 	assert_int_equal(kp_torch_sequence_of(ops, count), sequence.kind);
-	for (uint8_t kind = 1; kind < KP_TORCH_SEQUENCE_COUNT; kind++)
-		assert_int_equal(kp_torch_sequence_is(kind, launches, count, &again) ==
+	for (unsigned kind = 1; kind < KP_TORCH_SEQUENCE_COUNT; kind++)
+		assert_int_equal(kp_torch_sequence_is((uint8_t)kind, launches, count, &again) ==
 					 KP_TORCH_MATCH_WHOLE,
 				 kind == sequence.kind);
 	for (size_t i = 0; i < count; i++)
@@ -247,7 +247,7 @@ static void test_ab_recognise_kinds(void **state)
 	assert_int_equal(kp_torch_sequence_place(KP_TORCH_SEQUENCE_RMS, KP_TORCH_MEAN),
 			 KP_TORCH_PLACE_ANY);
 	assert_int_equal(kp_torch_name_op("nothing"), KP_TORCH_NONE);
-	for (uint8_t kind = 1; kind < KP_TORCH_SEQUENCE_COUNT; kind++)
+	for (unsigned kind = 1; kind < KP_TORCH_SEQUENCE_COUNT; kind++)
 		assert_int_equal(kp_torch_sequence_find(kp_torch_sequence_kinds[kind].key), kind);
 }
 

@@ -240,61 +240,16 @@ static void compute_shift(const uint32_t grid[3], void **a)
 	memcpy(memory(get64(a[0], 0)), bytes, count);
 }
 
-/* clang-format off */
-#define ELEMENTWISE(vector, function, tensors) \
-	"_ZN2at6native29vectorized_elementwise_kernelILi" vector "E" function "St5arrayIPcLm" tensors
-#define ATTRIBUTES .duration_ns = 100
 const struct kp_fake_kernel torch_kernels[TORCH_KERNEL_COUNT] = {
-	[TORCH_WIDEN] = {
-		.name = "_ZN2at6native27unrolled_elementwise_kernelIZZZNS0_23direct_copy_kernel_cudaERNS_18TensorIteratorBaseEENKUlvE1_clEvENKUlvE5_clEvEUlfE_St5arrayIPcLm2EELi4E23TrivialOffsetCalculatorILi1EjESB_NS0_6memory12LoadWithCastILi1EEENSC_13StoreWithCastILi1EEEEEviT_T0_T2_T3_T4_T5_",
-		ATTRIBUTES, .compute = compute_widen, .parameter_count = 7,
-		.parameter_bytes = {4, 1, 16, 1, 1, 8, 8}},
-	[TORCH_SQUARE] = {
-		.name = ELEMENTWISE("4", "ZNS0_51_GLOBAL__N__b1108092_12_PowKernel_cu_ef1a7132_2138429pow_tensor_scalar_kernel_implIffEEvRNS_18TensorIteratorBaseET0_EUlfE_", "2EEEEviS6_T1_"),
-		ATTRIBUTES, .compute = compute_square, .parameter_count = 3,
-		.parameter_bytes = {4, 8, 16}},
-	[TORCH_MEAN] = {
-		.name = "_ZN2at6native13reduce_kernelILi512ELi1ENS0_8ReduceOpIfNS0_7MeanOpsIffffEEjfLi4ELi4EEEEEvT1_",
-		ATTRIBUTES, .compute = compute_mean, .parameter_count = 1,
-		.parameter_bytes = {1048}},
-	[TORCH_ADD_EPS] = {
-		.name = ELEMENTWISE("4", "NS0_21CUDAFunctorOnSelf_addIfEE", "2EEEEviT0_T1_"),
-		ATTRIBUTES, .compute = compute_add_eps, .parameter_count = 3,
-		.parameter_bytes = {4, 8, 16}},
-	[TORCH_RSQRT] = {
-		.name = ELEMENTWISE("4", "ZZZNS0_17rsqrt_kernel_cudaERNS_18TensorIteratorBaseEENKUlvE0_clEvENKUlvE0_clEvEUlfE_", "2EEEEviT0_T1_"),
-		ATTRIBUTES, .compute = compute_rsqrt, .parameter_count = 3,
-		.parameter_bytes = {4, 1, 16}},
-	[TORCH_MUL_ROWS] = {
-		.name = "_ZN2at6native18elementwise_kernelILi128ELi2EZNS0_22gpu_kernel_impl_nocastINS0_13BinaryFunctorIfffNS0_15binary_internal10MulFunctorIfEEEEEEvRNS_18TensorIteratorBaseERKT_EUliE_EEviT1_",
-		ATTRIBUTES, .compute = compute_mul_rows, .parameter_count = 2,
-		.parameter_bytes = {4, 648}},
-	[TORCH_NARROW] = {
-		.name = ELEMENTWISE("8", "ZNS0_25bfloat16_copy_kernel_cudaERNS_18TensorIteratorBaseEEUlfE_", "2EEEEviT0_T1_"),
-		ATTRIBUTES, .compute = compute_narrow, .parameter_count = 3,
-		.parameter_bytes = {4, 1, 16}},
-	[TORCH_MUL_COLUMNS] = {
-		.name = "_ZN2at6native18elementwise_kernelILi128ELi4EZNS0_22gpu_kernel_impl_nocastINS0_13BinaryFunctorIN3c108BFloat16ES5_S5_NS0_15binary_internal10MulFunctorIfEEEEEEvRNS_18TensorIteratorBaseERKT_EUliE_EEviT1_",
-		ATTRIBUTES, .compute = compute_mul_columns, .parameter_count = 2,
-		.parameter_bytes = {4, 648}},
-	[TORCH_ADD] = {
-		.name = ELEMENTWISE("8", "NS0_15CUDAFunctor_addIN3c108BFloat16EEE", "3EEEEviT0_T1_"),
-		ATTRIBUTES, .compute = compute_add, .parameter_count = 3,
-		.parameter_bytes = {4, 4, 24}},
-	[TORCH_SILU] = {
-		.name = ELEMENTWISE("8", "ZZZNS0_62_GLOBAL__N__7d4ed096_23_ActivationSiluKernel_cu_ef1a7132_1558211silu_kernelERNS_18TensorIteratorBaseEENKUlvE_clEvENKUlvE4_clEvEUlN3c108BFloat16EE_", "2EEEEviT0_T1_"),
-		ATTRIBUTES, .compute = compute_silu, .parameter_count = 3,
-		.parameter_bytes = {4, 1, 16}},
-	[TORCH_MUL] = {
-		.name = ELEMENTWISE("8", "NS0_13BinaryFunctorIN3c108BFloat16ES4_S4_NS0_15binary_internal10MulFunctorIfEEEE", "3EEEEviT0_T1_"),
-		ATTRIBUTES, .compute = compute_mul, .parameter_count = 3,
-		.parameter_bytes = {4, 1, 24}},
-	[TORCH_SHIFT] = {
-		.name = "shift_bytes",
-		ATTRIBUTES, .compute = compute_shift, .parameter_count = 3,
-		.parameter_bytes = {8, 8, 4}},
+#define KERNEL(kernel, function, text, ...)                                                        \
+	[TORCH_##kernel] = {.name = text,                                                          \
+			    .duration_ns = 100,                                                    \
+			    .compute = function,                                                   \
+			    .parameter_count = sizeof((uint32_t[]){__VA_ARGS__}) / 4,              \
+			    .parameter_bytes = {__VA_ARGS__}},
+#include "tests/fake_gpu/programs/torch_kernels.def"
+#undef KERNEL
 };
-/* clang-format on */
 
 /* ---- their parameters ---- */
 
