@@ -202,6 +202,8 @@ static bool parse_load(struct parse *parse, uint32_t load, const struct kp_ab_sc
 
 	if (parse->scope->match == KP_AB_MATCH_GEMM)
 		return fail(parse, "a call has no parameters: use its names");
+	if (parse->scope->operands)
+		return fail(parse, "what is recognised has no parameters: use its operands' names");
 	if (parse->scope->members && !of)
 		return fail(parse, "of which member? Say NAME.%s(…)", loads[load].name);
 	if (of && of->parameters == 0)
@@ -264,23 +266,60 @@ static bool parse_let(struct parse *parse, const struct kp_ab_let *let, enum kp_
 	return !*inner.at || fail(parse, "«%.10s» is not expected in «%s»", inner.at, let->name);
 }
 
+/* The symbol of an operand, «x», or of the step from a row of it to the next, «x_row». */
+static size_t find_operand(const struct kp_ab_scope *scope, const char *name)
+{
+	for (size_t i = 0; scope->operands && i < KP_AB_OPERANDS_MOST; i++) {
+		const char *operand = scope->operands[i];
+		size_t length = operand ? strlen(operand) : 0;
+
+		if (!operand || strncmp(name, operand, length) != 0)
+			continue;
+		if (!name[length])
+			return KP_AB_SYMBOL_OPERAND_0 + i;
+		if (strcmp(name + length, "_row") == 0)
+			return KP_AB_SYMBOL_ROW_0 + i;
+	}
+	return KP_AB_SYMBOL_COUNT;
+}
+
+static bool put_symbol(struct parse *parse, size_t symbol, enum kp_ab_type *type)
+{
+	*type = symbols[symbol].is_float ? KP_AB_FLOAT : KP_AB_INTEGER;
+	return put(parse, (struct kp_ab_op){.code = KP_AB_OP_SYMBOL, .index = (uint16_t)symbol});
+}
+
+/* Whether it may be used here; else *where says what it is of. */
+static bool is_there(const struct kp_ab_scope *scope, size_t symbol, const char **where)
+{
+	bool of_launches = symbols[symbol].of_launches, of_calls = symbols[symbol].of_calls;
+
+	*where = of_launches ? "launches" : of_calls ? "calls" : "what is recognised";
+	if (scope->operands)
+		return !of_launches && !of_calls;
+	return scope->match == KP_AB_MATCH_GEMM ? of_calls : of_launches;
+}
+
 static bool parse_symbol(struct parse *parse, const char *name, enum kp_ab_type *type)
 {
-	bool is_call = parse->scope->match == KP_AB_MATCH_GEMM;
+	const char *where;
+	size_t operand;
 
 	for (size_t i = 0; i < parse->scope->let_count; i++)
 		if (strcmp(parse->scope->lets[i].name, name) == 0)
 			return parse_let(parse, &parse->scope->lets[i], type);
+	operand = find_operand(parse->scope, name);
+	if (operand < KP_AB_SYMBOL_COUNT)
+		return put_symbol(parse, operand, type);
 	for (size_t i = 0; i < KP_AB_SYMBOL_COUNT; i++) {
 		if (strcmp(symbols[i].name, name) != 0)
 			continue;
 		if (parse->scope->members)
 			return fail(parse, "«%s» is of one launch: use it in a member's «when»",
 				    name);
-		if (is_call ? !symbols[i].of_calls : !symbols[i].of_launches)
-			return fail(parse, "«%s» is of %s", name, is_call ? "launches" : "calls");
-		*type = symbols[i].is_float ? KP_AB_FLOAT : KP_AB_INTEGER;
-		return put(parse, (struct kp_ab_op){.code = KP_AB_OP_SYMBOL, .index = (uint16_t)i});
+		if (!is_there(parse->scope, i, &where))
+			return fail(parse, "«%s» is of %s", name, where);
+		return put_symbol(parse, i, type);
 	}
 	*type = KP_AB_INTEGER;
 	for (size_t i = 0; i < sizeof(constants) / sizeof(constants[0]); i++)

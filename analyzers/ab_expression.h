@@ -29,6 +29,8 @@ struct kp_ab_scope {
 	uint32_t row; /* 1 + that of the built-in's argument, whose choices have names; 0: none */
 	const struct kp_ab_scope_member *members; /* NULL: it is not about a whole sequence */
 	size_t member_count;
+	/* Of what is recognised: operands by name, KP_AB_OPERANDS_MOST; NULL: there is none. */
+	const char *const *operands;
 };
 
 /* The enum kp_ab_load of that name, and what it gives; KP_AB_LOAD_COUNT: there is none. */

@@ -1,4 +1,4 @@
-/* Reading A/B rules: what they match, and what is said of the data; see ab_rules.h. */
+/* Reading A/B rules: what they match, and the whole of a rule; see ab_rules.h. */
 #include "analyzers/ab_rules.h"
 
 #include <regex.h>
@@ -141,6 +141,8 @@ enum {
 	REPEATABLE,
 	OTHER_INPUTS,
 	SEQUENCE,
+	RECOGNISE,
+	UNSEEN,
 	KEEP,
 	ELIDE,
 	ROW_LOCAL,
@@ -166,6 +168,8 @@ static const struct kp_rules_key keys[KEY_COUNT + 1] = {
 	[REPEATABLE] = {"repeatable", false},
 	[OTHER_INPUTS] = {"other_inputs", false},
 	[SEQUENCE] = {"sequence", false},
+	[RECOGNISE] = {"recognise", false},
+	[UNSEEN] = {"unseen", false},
 	[KEEP] = {"keep", false},
 	[ELIDE] = {"elide", false},
 	[ROW_LOCAL] = {"row_local", false},
@@ -178,17 +182,21 @@ static enum kp_status read_match(struct kp_ab_reading *reading, const yaml_node_
 	const char *what = NULL;
 	enum kp_status status;
 
-	if (!!values[KERNEL] + !!values[KERNEL_REGEX] + !!values[CALL] + !!values[SEQUENCE] != 1)
+	if (!!values[KERNEL] + !!values[KERNEL_REGEX] + !!values[CALL] + !!values[SEQUENCE] +
+		    !!values[RECOGNISE] !=
+	    1)
 		return kp_rules_yaml_fail(&reading->yaml, node,
-					  "a rule has one of «kernel», «kernel_regex», «call» and "
-					  "«sequence»");
+					  "a rule has one of «kernel», «kernel_regex», «call», "
+					  "«sequence» and «recognise»");
+	if ((values[SEQUENCE] || values[RECOGNISE]) &&
+	    (values[ENTRY] || values[PARAMETERS] || values[MODULE]))
+		return kp_rules_yaml_fail(&reading->yaml, node,
+					  "«entry», «parameters» and «module» are of one launch: "
+					  "a sequence's members have their own");
 	if (values[SEQUENCE])
-		return values[ENTRY] || values[PARAMETERS] || values[MODULE]
-			       ? kp_rules_yaml_fail(
-					 &reading->yaml, node,
-					 "«entry», «parameters» and «module» are of one launch: "
-					 "a sequence's members have their own")
-			       : kp_ab_rules_read_sequence(reading, values[SEQUENCE]);
+		return kp_ab_rules_read_sequence(reading, values[SEQUENCE]);
+	if (values[RECOGNISE])
+		return kp_ab_rules_read_recognised(reading, values[RECOGNISE], values[UNSEEN]);
 	reading->rule.match = values[CALL]           ? KP_AB_MATCH_GEMM
 			      : values[KERNEL_REGEX] ? KP_AB_MATCH_REGEX
 						     : KP_AB_MATCH_NAME;
@@ -318,67 +326,7 @@ enum kp_status kp_ab_rules_read_when(struct kp_ab_reading *reading, int number)
 					    : status;
 }
 
-/* ---- the data ---- */
-
-enum { T_NAME, T_ADDRESS, T_DTYPE, T_ROWS, T_COLUMNS, T_ROW_STRIDE, T_COLUMN_STRIDE, T_COUNT };
-static const struct kp_rules_key tensor_keys[T_COUNT + 1] = {
-	{"name", true},    {"address", true},     {"dtype", true},          {"rows", true},
-	{"columns", true}, {"row_stride", false}, {"column_stride", false}, {NULL, false},
-};
-
-static enum kp_status read_tensor(struct kp_ab_reading *reading, int number, enum kp_ab_role role)
-{
-	struct kp_ab_rules *rules = reading->rules;
-	struct kp_ab_tensor tensor = {.role = role};
-	struct kp_ab_span *const codes[] = {NULL,
-					    &tensor.address,
-					    &tensor.dtype,
-					    &tensor.rows,
-					    &tensor.columns,
-					    &tensor.row_stride,
-					    &tensor.column_stride};
-	const char *name = NULL;
-	int values[T_COUNT];
-	enum kp_status status = kp_rules_yaml_values(&reading->yaml, number, "a piece of data",
-						     tensor_keys, values);
-
-	if (status == KP_OK)
-		status = kp_rules_yaml_text(&reading->yaml, values[T_NAME], &name);
-	if (status == KP_OK)
-		status = kp_ab_rules_put_text(rules, name, &tensor.name);
-	for (int i = T_ADDRESS; status == KP_OK && i < T_COUNT; i++)
-		if (values[i])
-			status = kp_ab_rules_put_code(reading, values[i], KP_AB_INTEGER, codes[i]);
-	if (status != KP_OK)
-		return status;
-	if (!kp_vector_grow((void **)&rules->tensors, rules->tensors_count,
-			    &rules->tensors_capacity, sizeof(tensor)))
-		return KP_NO_MEMORY;
-	rules->tensors[rules->tensors_count++] = tensor;
-	reading->rule.tensor_count++;
-	return KP_OK;
-}
-
-static enum kp_status read_tensors(struct kp_ab_reading *reading, int number, enum kp_ab_role role)
-{
-	const yaml_node_t *list = kp_rules_yaml_list(&reading->yaml, number);
-	enum kp_status status = KP_OK;
-
-	if (!number)
-		return KP_OK;
-	if (!list)
-		return kp_rules_yaml_fail(&reading->yaml,
-					  yaml_document_get_node(&reading->yaml.document, number),
-					  "a list of data is expected here");
-	for (size_t i = 0; status == KP_OK && i < kp_rules_yaml_count(list); i++) {
-		if (reading->rule.tensor_count == KP_AB_TENSORS_MOST)
-			return kp_rules_yaml_fail(&reading->yaml, list,
-						  "more than %u pieces of data",
-						  KP_AB_TENSORS_MOST);
-		status = read_tensor(reading, list->data.sequence.items.start[i], role);
-	}
-	return status;
-}
+/* ---- how far off ---- */
 
 static enum kp_status read_real(struct kp_ab_reading *reading, int number, double *out)
 {
@@ -468,12 +416,12 @@ static enum kp_status read_parts(struct kp_ab_reading *reading, const yaml_node_
 	reading->rule.as_given = !other_inputs;
 	reading->rule.first_tensor = (uint32_t)reading->rules->tensors_count;
 	if (status == KP_OK)
-		status = read_tensors(reading, values[INPUTS], KP_AB_INPUT);
+		status = kp_ab_rules_read_data(reading, values[INPUTS], KP_AB_INPUT);
 	if (status == KP_OK)
-		status = read_tensors(reading, values[OUTPUTS], KP_AB_OUTPUT);
+		status = kp_ab_rules_read_data(reading, values[OUTPUTS], KP_AB_OUTPUT);
 	if (status == KP_OK)
-		status = read_tensors(reading, values[INOUT], KP_AB_INOUT);
-	if (status == KP_OK && values[SEQUENCE])
+		status = kp_ab_rules_read_data(reading, values[INOUT], KP_AB_INOUT);
+	if (status == KP_OK && (values[SEQUENCE] || values[RECOGNISE]))
 		status = kp_ab_rules_end_sequence(
 			reading, node,
 			&(struct kp_ab_sequence_keys){values[KEEP], values[ELIDE],
@@ -486,11 +434,18 @@ static enum kp_status check_whole(struct kp_ab_reading *reading, const yaml_node
 {
 	const struct kp_ab_rules *rules = reading->rules;
 
-	if (!values[SEQUENCE] &&
-	    (values[KEEP] || values[ELIDE] || values[ROW_LOCAL] || values[HOLD_US]))
+	if (!values[SEQUENCE] && (values[KEEP] || values[ELIDE] || values[ROW_LOCAL] ||
+				  (values[HOLD_US] && !values[RECOGNISE])))
 		return kp_rules_yaml_fail(
 			&reading->yaml, node,
 			"«keep», «elide», «row_local» and «hold_us» are of a «sequence»");
+	if (!values[RECOGNISE] && values[UNSEEN])
+		return kp_rules_yaml_fail(&reading->yaml, node, "«unseen» is of «recognise»");
+	if (values[RECOGNISE] && values[INOUT])
+		return kp_rules_yaml_fail(
+			&reading->yaml, node,
+			"what is recognised is replaced only where its result lies "
+			"on no input: no «inout»");
 	if (!values[REPLACE])
 		return kp_rules_yaml_fail(&reading->yaml, node, "a rule needs the key «replace»");
 	if (!values[OUTPUTS] && !values[INOUT])

@@ -25,19 +25,32 @@ enum kp_status kp_ab_rules_add(struct kp_ab_rules *rules, const char *yaml, size
 /* Adds the rules that kprof has. Errors: KP_NO_MEMORY. */
 enum kp_status kp_ab_rules_add_builtin(struct kp_ab_rules *rules);
 
+/*
+ * Rules about sequences that were never replaced on a GPU (`recognise`, and no `unseen`): whether
+ * one is; to leave them out; and to let all of them be.
+ */
+bool kp_ab_rules_is_off(const struct kp_ab_rules *rules, size_t i);
+void kp_ab_rules_leave_off(struct kp_ab_rules *rules);
+void kp_ab_rules_allow_unseen(struct kp_ab_rules *rules);
+
 size_t kp_ab_rules_count(const struct kp_ab_rules *rules);
 /* What rule `i` is called, what it replaces, by what, and what it says of itself («about»). */
 struct kp_ab_rule_words {
 	const char *name, *matches, *by, *about;
 	uint64_t module; /* that it asks for, by its hash; 0: none */
 	bool builtin;    /* by a kernel of kprof's own */
+	bool recognised; /* what it replaces is the kind of a sequence */
+	bool off;        /* as kp_ab_rules_is_off */
 };
 struct kp_ab_rule_words kp_ab_rules_words(const struct kp_ab_rules *rules, size_t i);
 /* Whether any of them is about several launches. */
 bool kp_ab_rules_have_sequences(const struct kp_ab_rules *rules);
 /* The name of a rule's data; "" beyond what it declares. */
 const char *kp_ab_rules_data(const struct kp_ab_rules *rules, size_t rule, size_t data);
-/* Keeps the rules of these names alone, in their order. False: *missing is none's name. */
+/*
+ * Keeps the rules of these names alone, in their order, and lets them be, as above. False: *missing
+ * is none's name.
+ */
 bool kp_ab_rules_keep(struct kp_ab_rules *rules, const char *const *names, size_t count,
 		      const char **missing);
 

@@ -28,6 +28,8 @@ struct kp_ab_reading {
 	struct kp_ab_scope_member members[KP_AB_MEMBERS_MOST];
 	const char *buffers[KP_AB_BUFFERS_MOST];
 	uint32_t buffer_count, written;
+	/* Of what is recognised: its operands' names, inputs first; NULL: there is none. */
+	const char *operands[KP_AB_OPERANDS_MOST];
 };
 
 #define KP_AB_LETS_MOST 32
@@ -60,6 +62,11 @@ struct kp_ab_sequence_keys {
 };
 enum kp_status kp_ab_rules_end_sequence(struct kp_ab_reading *reading, const yaml_node_t *node,
 					const struct kp_ab_sequence_keys *said);
+/* ab_recognise.c: «recognise:» and «unseen:», which is 0 where it is not there. Likewise. */
+enum kp_status kp_ab_rules_read_recognised(struct kp_ab_reading *reading, int number, int unseen);
+/* ab_rules_data.c: a list of data. Likewise. */
+enum kp_status kp_ab_rules_read_data(struct kp_ab_reading *reading, int number,
+				     enum kp_ab_role role);
 /* ab_rules_module.c: «module:»; 0: it is not there. Errors: KP_INVALID. */
 enum kp_status kp_ab_rules_read_module(struct kp_ab_reading *reading, int number);
 

@@ -18,6 +18,8 @@ struct kp_ab_rule_words kp_ab_rules_words(const struct kp_ab_rules *rules, size_
 
 	return (struct kp_ab_rule_words){
 		.name = rules->texts + rule->name,
+		.recognised = rule->match == KP_AB_MATCH_RECOGNISED,
+		.off = kp_ab_rules_is_off(rules, i),
 		.matches = rule->match != KP_AB_MATCH_GEMM ? rules->texts + rule->pattern
 			   : rule->pattern == KP_AB_NONE   ? "cuBLAS and cuBLASLt products"
 							   : rules->texts + rule->pattern,
@@ -68,6 +70,7 @@ bool kp_ab_rules_keep(struct kp_ab_rules *rules, const char *const *names, size_
 		rules->rules[kept++] = rules->rules[i];
 	}
 	rules->rules_count = kept;
+	kp_ab_rules_allow_unseen(rules);
 	return true;
 }
 

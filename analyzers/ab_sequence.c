@@ -9,7 +9,7 @@
 bool kp_ab_rules_have_sequences(const struct kp_ab_rules *rules)
 {
 	for (size_t i = 0; i < rules->rules_count; i++)
-		if (rules->rules[i].match == KP_AB_MATCH_SEQUENCE)
+		if (rules->rules[i].member_count > 0)
 			return true;
 	return false;
 }

@@ -73,8 +73,11 @@ static uint32_t bytes_of(const struct kp_torch_kind *kind, int16_t size)
 	}
 }
 
+/* Without sizes by the name alone. */
 static bool fits(const struct kp_torch_kind *kind, const size_t *sizes, size_t count)
 {
+	if (!sizes)
+		return true;
 	if (count != kind->kernel->params)
 		return false;
 	for (size_t i = 0; i < count; i++)
@@ -156,7 +159,7 @@ static bool is_kernel(const struct kp_torch_kernel *kernel, const char *text, co
 	struct kp_torch_name name = {.at = text};
 
 	*out = fresh;
-	if (count != kernel->params || !kp_torch_name_take(&name, kernel->name))
+	if ((sizes && count != kernel->params) || !kp_torch_name_take(&name, kernel->name))
 		return false;
 	if (*kernel->suffix == '\0')
 		return is_whole(&name, out) && fits(out, sizes, count);
@@ -176,6 +179,19 @@ bool kp_torch_launch_classify(const char *name, const size_t *sizes, size_t coun
 			return true;
 	memset(out, 0, sizeof(*out));
 	return false;
+}
+
+uint8_t kp_torch_name_op(const char *name)
+{
+	struct kp_torch_kind kind;
+
+	return kp_torch_launch_classify(name, NULL, 0, &kind) ? kp_torch_kind_op(&kind)
+							      : KP_TORCH_NONE;
+}
+
+uint8_t kp_torch_kind_op(const struct kp_torch_kind *kind)
+{
+	return kind->functor ? kind->functor->op : kind->kernel ? kind->kernel->op : KP_TORCH_NONE;
 }
 
 bool kp_torch_launch_read(const char *name, const void *const *params, const size_t *sizes,

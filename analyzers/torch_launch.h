@@ -125,6 +125,11 @@ struct kp_torch_kind {
 bool kp_torch_launch_classify(const char *name, const size_t *sizes, size_t count,
 			      struct kp_torch_kind *out);
 
+/* Its enum kp_torch_op. */
+uint8_t kp_torch_kind_op(const struct kp_torch_kind *kind);
+/* By the name alone, where sizes are not at hand; NONE: it is not known. */
+uint8_t kp_torch_name_op(const char *name);
+
 /* `grid` may be NULL: what has its rows there is not decoded then. Parameters may be unaligned. */
 bool kp_torch_launch_decode(const struct kp_torch_kind *kind, const void *const *params,
 			    const uint32_t grid[3], struct kp_torch_launch *out);

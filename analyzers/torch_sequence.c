@@ -30,9 +30,11 @@ static const struct pattern {
 	{KP_TORCH_##op, group, values, shapes, types, scalar},
 #define PATTERN(kind, rows_of, inputs, outputs, steps)                                             \
 	{KP_TORCH_SEQUENCE_##kind, rows_of, inputs, outputs, {steps}},
+#define MARK(kind, seen)
 #include "analyzers/torch_sequences.def"
 #undef STEP
 #undef PATTERN
+#undef MARK
 };
 #define PATTERNS (sizeof(patterns) / sizeof(patterns[0]))
 
@@ -274,12 +276,17 @@ static bool has_scalars(struct attempt *attempt, size_t i)
 	}
 }
 
-/* Types of a class are one; with casts there are two. */
+static bool is_narrow(uint8_t type)
+{
+	return type == KP_TORCH_BF16 || type == KP_TORCH_F16;
+}
+
+/* Types of a class are one; with casts there are two. Of the launches that are there. */
 static bool has_types(const struct attempt *attempt)
 {
 	uint8_t narrow = UINT8_MAX, wide = UINT8_MAX;
 
-	for (uint8_t i = 0; i < attempt->step_count; i++) {
+	for (uint8_t i = 0; i < attempt->count; i++) {
 		const struct step *step = step_of(attempt, i);
 
 		for (uint8_t k = 0; step->values[k]; k++) {
@@ -294,12 +301,15 @@ static bool has_types(const struct attempt *attempt)
 		}
 	}
 	if (attempt->casts)
-		return wide == KP_TORCH_F32 && (narrow == KP_TORCH_BF16 || narrow == KP_TORCH_F16);
+		return (wide == UINT8_MAX || wide == KP_TORCH_F32) &&
+		       (narrow == UINT8_MAX || is_narrow(narrow));
+	if (attempt->count < attempt->step_count)
+		return true;
 	if (wide == UINT8_MAX)
-		return narrow == KP_TORCH_F32 || narrow == KP_TORCH_BF16 || narrow == KP_TORCH_F16;
+		return narrow == KP_TORCH_F32 || is_narrow(narrow);
 	/* Norms without casts are those of f32; a softmax may be of any. */
 	return narrow == wide && (narrow == KP_TORCH_F32 || attempt->eps == 0) &&
-	       (narrow == KP_TORCH_F32 || narrow == KP_TORCH_BF16 || narrow == KP_TORCH_F16);
+	       (narrow == KP_TORCH_F32 || is_narrow(narrow));
 }
 
 static bool is_proved(struct attempt *attempt)
@@ -330,42 +340,71 @@ static void put(const struct attempt *attempt, struct kp_torch_sequence *out)
 	kp_torch_flow_finish(attempt->launches, attempt->count, out);
 }
 
-/* Most attempts end here, without a look at operands. */
-static bool has_operations(const struct attempt *attempt)
+/* The groups that a pattern has, as bits. */
+static inline unsigned groups_of(const struct pattern *pattern)
 {
-	for (size_t i = 0; i < attempt->count; i++)
-		if (attempt->launches[i].op != step_of(attempt, i)->op)
+	unsigned groups = 0;
+
+	for (size_t i = 0; i < KP_TORCH_SEQUENCE_MOST && pattern->steps[i].values; i++)
+		groups |= 1U << pattern->steps[i].group;
+	return groups & ~1U;
+}
+
+/*
+ * Whether these are the operations by which the pattern begins, with the steps of these groups.
+ * Most attempts end here, before they are begun.
+ */
+static inline bool has_operations(const struct pattern *pattern, unsigned groups,
+				  const struct kp_torch_launch *launches, size_t count)
+{
+	const struct step *step = pattern->steps, *end = step + KP_TORCH_SEQUENCE_MOST;
+	size_t i = 0;
+
+	for (; i < count && step < end && step->values; step++) {
+		if (step->group && !(groups & 1U << step->group))
+			continue;
+		if (launches[i++].op != step->op)
 			return false;
-	return true;
+	}
+	return i == count;
 }
 
 static enum kp_torch_match try(struct attempt *attempt, struct kp_torch_sequence *out)
 {
-	if (attempt->count > attempt->step_count || !has_operations(attempt))
-		return KP_TORCH_MATCH_NO;
 	for (size_t i = 0; i < attempt->count; i++)
 		if (!takes_launch(attempt, i))
 			return KP_TORCH_MATCH_NO;
 	if (attempt->count < attempt->step_count)
-		return KP_TORCH_MATCH_MORE;
+		return has_types(attempt) ? KP_TORCH_MATCH_MORE : KP_TORCH_MATCH_NO;
 	if (!is_proved(attempt))
 		return KP_TORCH_MATCH_NO;
 	put(attempt, out);
 	return KP_TORCH_MATCH_WHOLE;
 }
 
-enum kp_torch_match kp_torch_sequence_match(const struct kp_torch_launch *launches, size_t count,
-					    struct kp_torch_sequence *out)
+/* The patterns of one kind; NONE: all. */
+static enum kp_torch_match match_kind(const struct kp_torch_launch *launches, size_t count,
+				      uint8_t kind, struct kp_torch_sequence *out)
 {
-	struct attempt attempt = {.launches = launches, .count = count};
-	enum kp_torch_match best = KP_TORCH_MATCH_NO, rope;
+	enum kp_torch_match best = KP_TORCH_MATCH_NO;
+	struct attempt attempt;
 
+	attempt.launches = launches;
+	attempt.count = count;
 	if (count == 0 || count > KP_TORCH_SEQUENCE_MOST)
 		return KP_TORCH_MATCH_NO;
 	for (size_t i = 0; i < PATTERNS; i++) {
-		for (unsigned groups = 0; groups < 1U << GROUPS; groups += 2) {
+		unsigned all;
+
+		if (kind && patterns[i].kind != kind)
+			continue;
+		all = groups_of(&patterns[i]);
+		for (unsigned groups = 0; groups <= all; groups += 2) {
 			enum kp_torch_match match;
 
+			if ((groups & ~all) ||
+			    !has_operations(&patterns[i], groups, launches, count))
+				continue;
 			begin(&attempt, &patterns[i], groups);
 			match = try(&attempt, out);
 			if (match == KP_TORCH_MATCH_WHOLE)
@@ -374,6 +413,64 @@ enum kp_torch_match kp_torch_sequence_match(const struct kp_torch_launch *launch
 				best = match;
 		}
 	}
+	return best;
+}
+
+enum kp_torch_match kp_torch_sequence_match(const struct kp_torch_launch *launches, size_t count,
+					    struct kp_torch_sequence *out)
+{
+	enum kp_torch_match best = match_kind(launches, count, KP_TORCH_SEQUENCE_NONE, out), rope;
+
+	if (best == KP_TORCH_MATCH_WHOLE || count == 0 || count > KP_TORCH_SEQUENCE_MOST)
+		return best;
 	rope = kp_torch_rope_match(launches, count, out);
 	return rope > best ? rope : best;
+}
+
+enum kp_torch_match kp_torch_sequence_is(uint8_t kind, const struct kp_torch_launch *launches,
+					 size_t count, struct kp_torch_sequence *out)
+{
+	return kind == KP_TORCH_SEQUENCE_NONE ? KP_TORCH_MATCH_NO
+					      : match_kind(launches, count, kind, out);
+}
+
+/* A pattern, with the steps of these groups. */
+static bool has_all(const struct pattern *pattern, unsigned groups, const uint8_t *ops,
+		    size_t count)
+{
+	struct attempt attempt;
+
+	begin(&attempt, pattern, groups);
+	for (size_t i = 0; i < count && i < attempt.step_count; i++)
+		if (step_of(&attempt, i)->op != ops[i])
+			return false;
+	return count == attempt.step_count;
+}
+
+uint8_t kp_torch_sequence_of(const uint8_t *ops, size_t count)
+{
+	for (size_t i = 0; i < PATTERNS; i++)
+		for (unsigned groups = 0; groups < 1U << GROUPS; groups += 2)
+			if (has_all(&patterns[i], groups, ops, count))
+				return patterns[i].kind;
+	return KP_TORCH_SEQUENCE_NONE;
+}
+
+uint8_t kp_torch_sequence_place(uint8_t kind, uint8_t op)
+{
+	uint8_t found = KP_TORCH_PLACE_NONE;
+
+	for (size_t i = 0; i < PATTERNS; i++) {
+		bool first = true;
+
+		for (size_t k = 0; patterns[i].kind == kind && k < KP_TORCH_SEQUENCE_MOST &&
+				   patterns[i].steps[k].values;
+		     k++) {
+			if (patterns[i].steps[k].op == op)
+				found |= first ? KP_TORCH_PLACE_FIRST | KP_TORCH_PLACE_ANY
+					       : KP_TORCH_PLACE_ANY;
+			first &= patterns[i].steps[k].group != 0;
+		}
+	}
+	return found;
 }

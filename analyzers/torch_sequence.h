@@ -80,5 +80,24 @@ enum kp_torch_match {
 /* `out` is set where they are a whole one; a longer one may begin with it. */
 enum kp_torch_match kp_torch_sequence_match(const struct kp_torch_launch *launches, size_t count,
 					    struct kp_torch_sequence *out);
+/* The same of one kind alone, and its shortest; none are rotary embeddings. */
+enum kp_torch_match kp_torch_sequence_is(uint8_t kind, const struct kp_torch_launch *launches,
+					 size_t count, struct kp_torch_sequence *out);
+
+/* Where an operation (enum kp_torch_op) may stand in sequences of a kind, as bits. */
+enum { KP_TORCH_PLACE_NONE = 0, KP_TORCH_PLACE_FIRST = 1, KP_TORCH_PLACE_ANY = 2 };
+uint8_t kp_torch_sequence_place(uint8_t kind, uint8_t op);
+/* The kind whose sequences have these operations, whatever their operands; NONE: there is none. */
+uint8_t kp_torch_sequence_of(const uint8_t *ops, size_t count);
+
+/* torch_kinds.c: what is known of a kind. */
+struct kp_torch_sequence_words {
+	const char *key, *inputs, *outputs, *what; /* operands divided by commas */
+	uint8_t seen;                              /* its mark in torch_sequences.def */
+	bool patterned;                            /* kp_torch_sequence_is knows it */
+};
+extern const struct kp_torch_sequence_words kp_torch_sequence_kinds[KP_TORCH_SEQUENCE_COUNT];
+/* By its key; NONE: there is no such kind. */
+uint8_t kp_torch_sequence_find(const char *key);
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzers/torch_sequence.h"
 #include "inject/ab_modules.h"
 #include "inject/library_doors.h"
 
@@ -31,6 +32,7 @@ static _Atomic uint32_t leaving; /* calls under way by which functions go */
 static const struct kp_ab_plan *plan;
 static const struct kp_ab_driver *driver;
 static regex_t *patterns, *member_patterns;
+static bool recognises;                          /* some rule does */
 static uint32_t entries[KP_LIBRARY_ENTRY_COUNT]; /* rules of each of the libraries' functions */
 
 static uint32_t rules_of_entry(const char *name)
@@ -60,6 +62,7 @@ bool kp_ab_match_start(const struct kp_ab_plan *of, const struct kp_ab_driver *b
 	for (uint32_t i = 0; i < plan->header->rules.count; i++) {
 		const struct kp_ab_rule *rule = &plan->rules[i];
 
+		recognises |= rule->match == KP_AB_MATCH_RECOGNISED;
 		if ((rule->match == KP_AB_MATCH_REGEX || rule->match == KP_AB_MATCH_GEMM) &&
 		    rule->pattern != KP_AB_NONE &&
 		    regcomp(&patterns[i], plan->texts + rule->pattern, REG_EXTENDED | REG_NOSUB))
@@ -203,6 +206,32 @@ static void judge_layout(const struct kp_ab_layout *layout, struct verdict *out)
 	}
 }
 
+/* What PyTorch's kernel it is, and the places that it may have in what rules recognise. */
+static uint64_t judge_torch(const char *name, struct kp_ab_layout *layout)
+{
+	size_t sizes[KP_AB_PARAMETERS_MOST];
+	uint64_t members = 0;
+
+	for (uint32_t i = 0; i < layout->count; i++)
+		sizes[i] = layout->bytes[i];
+	if (!kp_torch_launch_classify(name, sizes, layout->count, &layout->torch))
+		return 0;
+	for (uint32_t i = 0; i < plan->header->rules.count; i++) {
+		const struct kp_ab_rule *rule = &plan->rules[i];
+		uint8_t place;
+
+		if (rule->match != KP_AB_MATCH_RECOGNISED)
+			continue;
+		place = kp_torch_sequence_place((uint8_t)rule->recognised,
+						kp_torch_kind_op(&layout->torch));
+		if (place & KP_TORCH_PLACE_FIRST)
+			members |= 1ULL << rule->first_member;
+		if (place & KP_TORCH_PLACE_ANY)
+			members |= 1ULL << (rule->first_member + 1);
+	}
+	return members;
+}
+
 /* Those of these rules that want the function's module, or any. */
 static uint32_t keep_modules(uint32_t rules, CUfunction handle, CUfunction function)
 {
@@ -237,12 +266,26 @@ static struct verdict find_out(CUfunction handle, struct kp_ab_layout *layout)
 	if (name)
 		out = judge_name(name);
 	out.rules = keep_modules(out.rules, handle, function);
-	if ((!out.rules && !out.members) || !read_layout(function, layout))
+	if ((!out.rules && !out.members && !recognises) || !read_layout(function, layout))
 		return (struct verdict){0, 0};
+	judge_layout(layout, &out);
+	if (recognises && name)
+		out.members |= judge_torch(name, layout);
 	if (out.members)
 		read_limits(function, layout);
-	judge_layout(layout, &out);
 	return out;
+}
+
+static bool is_same(const struct kp_ab_layout *a, const struct kp_ab_layout *b)
+{
+	return a->count == b->count && a->threads_most == b->threads_most &&
+	       a->shared_most == b->shared_most &&
+	       memcmp(a->offsets, b->offsets, sizeof(a->offsets)) == 0 &&
+	       memcmp(a->bytes, b->bytes, sizeof(a->bytes)) == 0 &&
+	       a->torch.kernel == b->torch.kernel && a->torch.functor == b->torch.functor &&
+	       a->torch.seen == b->torch.seen &&
+	       memcmp(a->torch.numbers, b->torch.numbers, sizeof(a->torch.numbers)) == 0 &&
+	       memcmp(a->torch.types, b->torch.types, sizeof(a->torch.types)) == 0;
 }
 
 /* Kept for good; what a place had before, if that is the same. NULL: there are too many. */
@@ -251,7 +294,7 @@ static const struct kp_ab_layout *keep(const struct kp_ab_layout *before,
 {
 	uint32_t number;
 
-	if (before && memcmp(before, layout, sizeof(*layout)) == 0)
+	if (before && is_same(before, layout))
 		return before;
 	if (atomic_load(&layouts_used) >= LAYOUTS_MOST)
 		return NULL;

@@ -6,6 +6,7 @@
 #ifndef KP_INJECT_AB_MATCH_H
 #define KP_INJECT_AB_MATCH_H
 
+#include "analyzers/torch_launch.h"
 #include "inject/ab_driver.h"
 #include "trace/ab_plan.h"
 
@@ -14,6 +15,7 @@ struct kp_ab_layout {
 	uint32_t count;
 	uint32_t offsets[KP_AB_PARAMETERS_MOST], bytes[KP_AB_PARAMETERS_MOST];
 	uint32_t threads_most, shared_most; /* of a block; of shared memory, dynamic bytes */
+	struct kp_torch_kind torch; /* of PyTorch's kernels, where a rule recognises any; or zero */
 };
 
 /* Compiles the patterns. False without memory. */

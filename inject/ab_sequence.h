@@ -16,19 +16,22 @@
  * Where a launch that was held fails after all, what was held behind it is dropped, and the call
  * that had it launched, or the next one, returns its error and does nothing else.
  *
- * A replacement may leave intermediates unwritten, where the rule says so («elide»): then the
- * launches stay held behind it, and are made after all before anything else happens, so that memory
- * is what it is without kprof; only where the program gives these intermediates back in the order
- * of the stream, and nothing else came in between, they are dropped. Until then such a call is
- * held, too.
+ * A replacement may leave intermediates unwritten, where the rule says so («elide»), or where it is
+ * about what is recognised: then the launches stay held behind it, and are made after all before
+ * anything else happens, so that memory is what it is without kprof; only where the program gives
+ * these intermediates back in the order of the stream, and nothing else came in between, they are
+ * dropped. Such calls are held meanwhile, as they are in the midst of a sequence; they are made
+ * behind all launches, for nobody can tell. Of a rule whose intermediates are never given back the
+ * sequences are left alone after a while.
  *
  * Threading: one lock guards all; it is taken where something is held, or is to be. What holds it
  * may call the driver, never the program; the thread cannot be cancelled or interrupted by signals
  * meanwhile.
  *
- * Files: ab_sequence.c (the way of a launch), ab_sequence_hold.c (copies of launches),
- * ab_sequence_match.c (which launches fit), ab_sequence_flow.c (their data),
- * ab_sequence_memory.c (whose memory it is).
+ * Files: ab_sequence.c (the way of a launch), ab_sequence_calls.c (all that ends it),
+ * ab_sequence_owed.c (what is held, and left unwritten), ab_sequence_hold.c (copies of launches),
+ * ab_sequence_match.c (which launches fit), ab_sequence_recognise.c (the same by what launches are
+ * known to do), ab_sequence_flow.c (their data), ab_sequence_memory.c (whose memory it is).
  */
 #ifndef KP_INJECT_AB_SEQUENCE_H
 #define KP_INJECT_AB_SEQUENCE_H
@@ -80,6 +83,12 @@ void kp_ab_sequence_interrupt_silently(enum kp_ab_reason reason);
  */
 bool kp_ab_sequence_holds_free(const void *function, uint64_t memory, CUstream stream,
 			       CUresult *result);
+/*
+ * Before cuMemAllocAsync, likewise: what it gives is nobody's, so it may be made before what is
+ * held. True: it was made, and succeeded.
+ */
+bool kp_ab_sequence_makes_alloc(const void *function, uint64_t *memory, size_t bytes,
+				CUstream stream);
 /* For the timer: a number that changes with each launch that is held, and how long it may be. */
 uint64_t kp_ab_sequence_turn_number(uint32_t *hold_us);
 /* Launches what is held, if nothing came since that number. */

@@ -142,6 +142,10 @@ uint64_t kp_ab_sequence_opened(uint64_t number, const uint64_t *arguments)
 		if (door->kind == KP_AB_SEQUENCE_FREES)
 			held = kp_ab_sequence_holds_free(door->target, arguments[0],
 							 (CUstream)arguments[1], &result);
+		if (door->kind == KP_AB_SEQUENCE_ALLOCATES)
+			held = kp_ab_sequence_makes_alloc(
+				door->target, (uint64_t *)(uintptr_t)arguments[0],
+				(size_t)arguments[1], (CUstream)arguments[2]);
 		if (!held)
 			result = kp_ab_sequence_interrupt(KP_AB_REASON_OTHER_CALL);
 	}

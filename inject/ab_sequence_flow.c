@@ -95,6 +95,28 @@ enum kp_ab_reason kp_ab_flow_add(struct kp_ab_flow *flow, const struct kp_ab_pla
 	return reason;
 }
 
+/* The buffer that is these bytes, or a new one; BUFFERS_MOST: there are too many. */
+static uint32_t find_buffer(const struct kp_ab_flow *flow, uint64_t address, uint64_t bytes)
+{
+	uint32_t i = 0;
+
+	while (i < KP_AB_BUFFERS_MOST && flow->buffers[i].bound &&
+	       !is_same(&flow->buffers[i], address, bytes))
+		i++;
+	return i;
+}
+
+enum kp_ab_reason kp_ab_flow_put(struct kp_ab_flow *flow, uint64_t address, uint64_t bytes,
+				 bool writes)
+{
+	uint32_t number = find_buffer(flow, address, bytes);
+
+	if (number == KP_AB_BUFFERS_MOST || bytes == 0 || bytes > (uint64_t)BYTES_MOST)
+		return KP_AB_REASON_FLOW;
+	return writes ? write_buffer(flow, number, address, bytes)
+		      : read_buffer(flow, number, address, bytes);
+}
+
 /* Whether the replacement writes a buffer that the sequence leaves changed. */
 static bool is_output(const struct kp_ab_flow_data *data, size_t count,
 		      const struct kp_ab_flow_buffer *buffer)

@@ -28,6 +28,13 @@ struct kp_ab_flow {
 enum kp_ab_reason kp_ab_flow_add(struct kp_ab_flow *flow, const struct kp_ab_plan *plan,
 				 const struct kp_ab_member *member, const struct kp_ab_view *view);
 
+/*
+ * The same for one access of a launch whose accesses are known, reads first: a buffer is what lies
+ * there, whatever values it has held. What else must hold of values is to be proved elsewhere.
+ */
+enum kp_ab_reason kp_ab_flow_put(struct kp_ab_flow *flow, uint64_t address, uint64_t bytes,
+				 bool writes);
+
 /* What the replacement reads and writes. */
 struct kp_ab_flow_data {
 	enum kp_ab_role role;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "inject/ab_sequence_memory.h"
+#include "inject/ab_sequence_recognise.h"
 #include "inject/ab_state.h"
 
 /* What a parameter is of a launch that is missing: 0, as large as any is read. */
@@ -78,6 +79,12 @@ enum kp_ab_reason kp_ab_sequence_advance(const struct kp_ab_plan *plan, uint32_t
 	uint32_t i = state->next;
 
 	*complete = false;
+	if (of->match == KP_AB_MATCH_RECOGNISED) {
+		reason = kp_ab_sequence_recognise(of, state, at, complete);
+		return reason != KP_AB_REASON_COUNT || is_own(state, context)
+			       ? reason
+			       : KP_AB_REASON_SHARED_MEMORY;
+	}
 	for (; i < of->member_count; i++) {
 		state->launches[i] = KP_AB_ABSENT;
 		reason = try_member(plan, of->first_member + i, launch, &state->flow);
@@ -123,9 +130,12 @@ enum kp_ab_reason kp_ab_sequence_job(uint32_t rule, const struct kp_ab_under_way
 	struct whole whole = {0};
 	struct kp_ab_view view = {whole.symbols, whole.parameters, whole.bytes, 0};
 	struct kp_ab_flow_data data[KP_AB_TENSORS_MOST];
+	bool recognised = of->match == KP_AB_MATCH_RECOGNISED;
 	enum kp_ab_reason reason;
 
-	for (uint32_t i = 0; i < of->member_count; i++) {
+	if (recognised)
+		kp_ab_sequence_see(&state->recognised, whole.symbols);
+	for (uint32_t i = 0; !recognised && i < of->member_count; i++) {
 		const struct kp_ab_member *member = &plan->members[of->first_member + i];
 
 		add_member(plan, member,
@@ -140,6 +150,7 @@ enum kp_ab_reason kp_ab_sequence_job(uint32_t rule, const struct kp_ab_under_way
 		data[i] = (struct kp_ab_flow_data){out->data[i].role, out->data[i].address,
 						   out->data[i].bytes};
 	return reason == KP_AB_REASON_COUNT
-		       ? kp_ab_flow_check(&state->flow, data, out->data_count, of->elided, owed)
+		       ? kp_ab_flow_check(&state->flow, data, out->data_count,
+					  recognised ? UINT32_MAX : of->elided, owed)
 		       : reason;
 }

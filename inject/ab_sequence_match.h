@@ -3,6 +3,7 @@
 #ifndef KP_INJECT_AB_SEQUENCE_MATCH_H
 #define KP_INJECT_AB_SEQUENCE_MATCH_H
 
+#include "analyzers/torch_sequence.h"
 #include "inject/ab_job.h"
 #include "inject/ab_match.h"
 #include "inject/ab_sequence_flow.h"
@@ -24,6 +25,7 @@ struct kp_ab_under_way {
 	uint8_t launches[KP_AB_MEMBERS_MOST]; /* which launch a member is, or ABSENT */
 	uint32_t known;                       /* buffers whose memory was looked up, as bits */
 	struct kp_ab_flow flow;
+	struct kp_torch_sequence recognised; /* of such a rule, where it is complete; the last */
 };
 
 /*

@@ -62,6 +62,7 @@ static const struct row rows[] = {
 	ORDERED(cuStreamQuery), ORDERED(cuStreamSynchronize), ORDERED(cuStreamWaitEvent),
 	/* In the order of a stream. */
 	{"cuMemFreeAsync", KP_AB_SEQUENCE_FREES},
+	{"cuMemAllocAsync", KP_AB_SEQUENCE_ALLOCATES},
 	/* From then on the GPU may wait for the host, */
 	ENDS(cuGraphAddBatchMemOpNode), ENDS(cuGraphAddExternalSemaphoresWaitNode),
 	ENDS(cuGraphAddHostNode), ENDS(cuGraphAddNode), ENDS(cuLaunchHostFunc),

@@ -3,10 +3,11 @@
 #define KP_INJECT_AB_SEQUENCE_NAMES_H
 
 enum kp_ab_sequence_kind {
-	KP_AB_SEQUENCE_ORDERED, /* what is held goes first */
-	KP_AB_SEQUENCE_MEMORY,  /* the same, and memory may be another's afterwards */
-	KP_AB_SEQUENCE_FREES,   /* the same; where it may, it is held instead */
-	KP_AB_SEQUENCE_ENDS,    /* the same, and nothing can be held any more */
+	KP_AB_SEQUENCE_ORDERED,   /* what is held goes first */
+	KP_AB_SEQUENCE_MEMORY,    /* the same, and memory may be another's afterwards */
+	KP_AB_SEQUENCE_FREES,     /* the same; where it may, it is held instead */
+	KP_AB_SEQUENCE_ALLOCATES, /* where it may, it goes before what is held */
+	KP_AB_SEQUENCE_ENDS,      /* the same, and nothing can be held any more */
 	KP_AB_SEQUENCE_QUERY /* it can show nothing of what is held, and changes nothing for it */
 };
 

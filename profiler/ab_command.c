@@ -24,6 +24,10 @@ static const struct kp_option rule_options[] = {
 	{.name = "hotspot", .type = KP_OPTION_TEXT, .offset = AT(ab_hotspot), .argument = "PATTERN",
 	 .help = "With --suggest: of the kernels in whose name PATTERN, an extended regular "
 		 "expression, is found."},
+	{.name = "chain", .type = KP_OPTION_TEXT, .offset = AT(ab_chain), .argument = "PATTERN",
+	 .help = "With --suggest: a rule for a sequence instead, of the chain of kernels with most "
+		 "to win (kprof report --fusion) whose id is PATTERN, or in whose name this "
+		 "extended regular expression is found; «.» is in all of them."},
 	{.name = "self-test", .type = KP_OPTION_FLAG, .offset = AT(ab_self_test),
 	 .help = "Try kprof ab itself first, on this GPU, with replacements whose verdict is known "
 		 "(docs/ab.md): planted faults must be found, a kernel against itself must show no "
@@ -67,6 +71,10 @@ static const struct kp_option way_options[] = {
 	 .help = "Where a rule says that the original may run twice, compare with other inputs, "
 		 "too: the program's, negated, halved, or with their rows in reverse. The "
 		 "original is launched once more for it, on copies."},
+	{.name = "unseen", .type = KP_OPTION_FLAG, .offset = AT(ab_unseen),
+	 .help = "Replace recognised sequences also where these, or layouts of their launches, "
+		 "were never seen on a GPU. Without it kprof's own rules about them are off "
+		 "unless --rule names them: --list says which."},
 	{0},
 };
 static const struct kp_option check_options[] = {

@@ -76,6 +76,10 @@ bool kp_ab_run_read(struct kp_ab_run *run, const struct kp_settings *settings)
 		kp_fail("--rule %s: there is no such rule; see kprof ab --list", missing);
 		return false;
 	}
+	if (settings->ab_unseen)
+		kp_ab_rules_allow_unseen(rules);
+	if (settings->ab_files.count == 0 && !settings->ab_list)
+		kp_ab_rules_leave_off(rules);
 	return done;
 }
 

@@ -48,11 +48,17 @@ static int list_rules(const struct kp_ab_rules *rules)
 	for (size_t i = 0; i < kp_ab_rules_count(rules); i++) {
 		struct kp_ab_rule_words words = kp_ab_rules_words(rules, i);
 
-		fprintf(output.file, "%s\n  %s\n  replaces %s\n", words.name,
-			words.about ? words.about : "", words.matches);
+		fprintf(output.file, "%s\n  %s\n  replaces %s%s\n", words.name,
+			words.about ? words.about : "",
+			words.recognised ? "recognised launches: " : "", words.matches);
 		if (words.module)
 			fprintf(output.file, "  of the module %016" PRIx64 "\n", words.module);
 		fprintf(output.file, "  by %s\n", words.by);
+		if (words.off)
+			fprintf(output.file,
+				"  off: such sequences were never replaced on a GPU; --rule %s or "
+				"--unseen switches it on\n",
+				words.name);
 	}
 	return kp_output_close(&output) ? 0 : KP_EXIT_FAILURE;
 }

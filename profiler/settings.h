@@ -76,12 +76,13 @@ struct kp_settings {
 	const char *ab_out, *ab_raw;        /* the report, and the lines it is made of */
 	uint64_t ab_again, ab_phase;        /* launches; the second: UINT64_MAX: as usual */
 	const char *ab_check,               /* of outputs; NULL: none */
-		*ab_suggest, *ab_hotspot;   /* a trace, and a pattern of names; NULL: not asked */
+		*ab_suggest, *ab_hotspot,   /* a trace, and a pattern of names; NULL: not asked */
+		*ab_chain;                  /* of a chain: its id, or a pattern */
 	bool ab_list, ab_self_test;
 	const char *ab_unit;    /* the range by which phases count; NULL: by launches */
 	bool ab_try, ab_no_try; /* both false: what is the user's is tried */
 	double ab_try_limit_s;
-	bool ab_other_inputs;
+	bool ab_other_inputs, ab_unseen;
 	uint64_t ab_rounds; /* of the self-test */
 	struct kp_top_options live;
 	char **operands; /* borrowed from main's argv, ended by NULL */

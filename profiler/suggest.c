@@ -66,8 +66,7 @@ static const struct kp_kernel_row *choose(const struct kp_report *report, const 
 	return found;
 }
 
-/* A rule holds names as they are: no bytes that a text file cannot have. */
-static bool is_printable(const struct kp_kernel_row *kernel)
+bool kp_suggest_is_printable(const struct kp_kernel_row *kernel)
 {
 	for (size_t i = 0; i < kernel->mangled_length; i++)
 		if (kernel->mangled[i] < ' ' || kernel->mangled[i] > '~')
@@ -83,16 +82,20 @@ static bool is_product(const struct kp_kernel_row *kernel)
 	       stability->shapes[0].use.call->kind == KP_LIBRARY_GEMM;
 }
 
-static void write_rule(FILE *file, const struct kp_kernel_row *kernel)
+static bool write_rule(FILE *file, const struct kp_report *report,
+		       const struct kp_kernel_row *kernel, const char *chain)
 {
 	fprintf(file,
 		"# A skeleton by kprof ab --suggest; docs/rules.md says what the keys mean.\n"
 		"# «???» marks what a trace does not know. The condition 0 lets the rule fit no "
 		"launch:\n# take it out when the rest is right.\nrules:\n");
+	if (!kernel)
+		return kp_suggest_chain(file, report, *chain ? chain : NULL);
 	if (is_product(kernel))
 		kp_suggest_call(file, kernel);
 	else
 		kp_suggest_launch(file, kernel);
+	return true;
 }
 
 /* What kprof writes, kprof can read. */
@@ -111,7 +114,9 @@ static bool check(const char *text, size_t length)
 	return status == KP_OK;
 }
 
-static bool write_text(const struct kp_kernel_row *kernel, const char *path)
+/* `kernel` NULL: a chain. */
+static bool write_text(const struct kp_report *report, const struct kp_kernel_row *kernel,
+		       const struct kp_settings *settings)
 {
 	struct kp_output output;
 	char *text = NULL;
@@ -120,10 +125,10 @@ static bool write_text(const struct kp_kernel_row *kernel, const char *path)
 	bool good = memory != NULL;
 
 	if (memory) {
-		write_rule(memory, kernel);
-		good = fclose(memory) == 0 && check(text, length);
+		good = write_rule(memory, report, kernel, settings->ab_chain);
+		good = fclose(memory) == 0 && good && check(text, length);
 	}
-	if (good && kp_output_open(&output, path)) {
+	if (good && kp_output_open(&output, settings->ab_out)) {
 		fwrite(text, 1, length, output.file);
 		good = kp_output_close(&output);
 	} else {
@@ -135,15 +140,18 @@ static bool write_text(const struct kp_kernel_row *kernel, const char *path)
 
 static bool suggest(const struct kp_report *report, const struct kp_settings *settings)
 {
-	const struct kp_kernel_row *kernel = choose(report, settings->ab_hotspot);
+	const struct kp_kernel_row *kernel;
 
+	if (settings->ab_chain)
+		return write_text(report, NULL, settings);
+	kernel = choose(report, settings->ab_hotspot);
 	if (!kernel)
 		return false;
-	if (!is_printable(kernel)) {
+	if (!kp_suggest_is_printable(kernel)) {
 		kp_fail("the kernel %s: its name cannot stand in a rule", kernel->full);
 		return false;
 	}
-	return write_text(kernel, settings->ab_out);
+	return write_text(report, kernel, settings);
 }
 
 int kp_suggest(const struct kp_settings *settings)

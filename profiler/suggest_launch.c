@@ -280,3 +280,18 @@ void kp_suggest_launch(FILE *file, const struct kp_kernel_row *kernel)
 	write_replacement(file, kernel, &parameters);
 	write_all_data(file, &parameters);
 }
+
+uint32_t kp_suggest_sizes(FILE *file, const struct kp_kernel_row *kernel)
+{
+	struct parameters parameters = read_parameters(kernel);
+
+	fputs("parameters: ", file);
+	if (parameters.count == 0) {
+		fputs("1 # ??? how many; or the bytes of each\n", file);
+		return 0;
+	}
+	for (uint32_t i = 0; i < parameters.count; i++)
+		fprintf(file, "%s%" PRIu32, i ? ", " : "[", parameters.items[i].bytes);
+	fputs("]\n", file);
+	return parameters.count;
+}

@@ -86,8 +86,9 @@ static bool check_shape(const struct kp_ab_plan *plan, const struct kp_ab_rule *
 
 static bool check_member(const struct kp_ab_plan *plan, const struct kp_ab_member *member)
 {
-	if (member->match > KP_AB_MATCH_REGEX || !is_text(plan, member->pattern, true) ||
-	    member->optional > 1 || member->first_parameter > KP_AB_PARAMETERS_MOST ||
+	if ((member->match > KP_AB_MATCH_REGEX && member->match != KP_AB_MATCH_RECOGNISED) ||
+	    !is_text(plan, member->pattern, true) || member->optional > 1 ||
+	    member->first_parameter > KP_AB_PARAMETERS_MOST ||
 	    member->parameters > KP_AB_PARAMETERS_MOST - member->first_parameter ||
 	    member->size_count > member->parameters ||
 	    !is_range(member->first_size, member->size_count, plan->header->sizes.count) ||
@@ -108,16 +109,22 @@ static bool check_members(const struct kp_ab_plan *plan, const struct kp_ab_rule
 {
 	const struct kp_ab_member *members = plan->members + rule->first_member;
 	uint32_t count = rule->member_count;
+	bool recognised = rule->match == KP_AB_MATCH_RECOGNISED;
 
-	if (rule->match != KP_AB_MATCH_SEQUENCE)
-		return count == 0;
+	if (rule->match != KP_AB_MATCH_SEQUENCE && !recognised)
+		return count == 0 && rule->recognised == 0;
+	if (recognised ? count != 2 || rule->recognised == 0 || rule->unseen > 1 ||
+				 rule->recognised >= KP_AB_KINDS_MOST
+		       : rule->recognised != 0)
+		return false;
 	if (count < 2 || count > KP_AB_MEMBERS_MOST || rule->row_local > 1 ||
 	    rule->elided >= 1U << KP_AB_BUFFERS_MOST || rule->hold_us == 0 ||
 	    rule->hold_us > KP_AB_HOLD_US_MOST ||
 	    !is_range(rule->first_member, count, plan->header->members.count))
 		return false;
 	for (uint32_t i = 0; i < count; i++)
-		if (!check_member(plan, &members[i]))
+		if (!check_member(plan, &members[i]) ||
+		    recognised != (members[i].match == KP_AB_MATCH_RECOGNISED))
 			return false;
 	return !members[0].optional && !members[count - 1].optional;
 }
@@ -127,7 +134,7 @@ static bool check_rule(const struct kp_ab_plan *plan, const struct kp_ab_rule *r
 	bool file = rule->replace != KP_AB_REPLACE_BUILTIN;
 
 	return is_text(plan, rule->name, true) && rule->repeatable <= 1 && rule->as_given <= 1 &&
-	       rule->match <= KP_AB_MATCH_SEQUENCE && check_members(plan, rule) &&
+	       rule->match <= KP_AB_MATCH_RECOGNISED && check_members(plan, rule) &&
 	       is_text(plan, rule->pattern, rule->match != KP_AB_MATCH_GEMM) &&
 	       rule->replace <= KP_AB_REPLACE_LIBRARY &&
 	       (file || rule->builtin < KP_AB_BUILTIN_COUNT) && is_text(plan, rule->file, file) &&

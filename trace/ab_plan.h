@@ -14,7 +14,7 @@
 #include "trace/status.h"
 
 #define KP_AB_PLAN_MAGIC 0x3142414b50524fULL
-#define KP_AB_PLAN_VERSION 3U
+#define KP_AB_PLAN_VERSION 4U
 #define KP_AB_PLAN_BYTES_MOST ((size_t)16 << 20)
 
 struct kp_ab_table {

@@ -11,6 +11,8 @@
 #define KP_AB_ALL_MEMBERS_MOST 64U /* of all sequences: a bit each */
 #define KP_AB_BUFFERS_MOST 16U     /* that the members of a sequence read and write */
 #define KP_AB_ACCESSES_MOST 16U    /* of a member */
+#define KP_AB_OPERANDS_MOST 5U     /* of a recognised sequence: three inputs, two outputs */
+#define KP_AB_KINDS_MOST 64U       /* of recognised sequences */
 #define KP_AB_HOLD_US_MOST 10000000U
 #define KP_AB_NONE UINT32_MAX
 /* The hash of no code: a rule that fits nothing, and shows what there is. */
@@ -45,7 +47,13 @@ enum kp_ab_match {
 	KP_AB_MATCH_NAME,
 	KP_AB_MATCH_REGEX,
 	KP_AB_MATCH_GEMM,
-	KP_AB_MATCH_SEQUENCE /* the pattern is the names of its members, to be read */
+	KP_AB_MATCH_SEQUENCE, /* the pattern is the names of its members, to be read */
+	/*
+	 * Of rules: a sequence by what its launches are known to do, which has two members, one for
+	 * each launch that may be its first and one for each that may be of it. The pattern is the
+	 * key of its kind.
+	 */
+	KP_AB_MATCH_RECOGNISED
 };
 enum kp_ab_replace { KP_AB_REPLACE_BUILTIN, KP_AB_REPLACE_MODULE, KP_AB_REPLACE_LIBRARY };
 enum kp_ab_role { KP_AB_INPUT, KP_AB_OUTPUT, KP_AB_INOUT };
@@ -113,7 +121,9 @@ struct kp_ab_rule {
 	uint32_t hold_us;                    /* how long launches of it are held */
 	uint32_t elided; /* buffers that the replacement may leave unwritten, as bits */
 	struct kp_ab_span when, grid[3], block[3], shared; /* grid, block: of a module; absent: 1 */
-	uint32_t as_given; /* 1: not with other inputs than the program's */
+	uint32_t as_given;   /* 1: not with other inputs than the program's */
+	uint32_t recognised; /* enum kp_torch_sequence_kind; 0: of no such rule */
+	uint32_t unseen;     /* 1: also where layouts of launches were never seen on a GPU */
 	uint32_t reserved;
 	uint64_t module; /* kp_image_hash of the code that it is from; 0: any */
 	struct kp_ab_tolerance tolerance;

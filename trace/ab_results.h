@@ -28,9 +28,12 @@
 	X(NOT_HELD, "not_held", "a launch of the sequence cannot be held")                         \
 	X(SHARED_MEMORY, "shared_memory",                                                          \
 	  "a launch of the sequence uses memory that others than this GPU may see")                \
+	X(UNSEEN, "unseen",                                                                        \
+	  "its launches were never seen on a GPU, and the rule does not allow that")               \
 	X(FLOW, "flow", "the launches do not hand their data on as the sequence says")             \
 	X(OVERLAP, "overlap", "what the sequence reads and writes overlaps")                       \
 	X(UNWRITTEN, "unwritten", "the sequence and its replacement do not write the same")        \
+	X(ALIVE, "alive", "what lies between was never seen given back: it is left alone")         \
 	X(OTHER_LAUNCH, "other_launch", "another launch came in the midst of the sequence")        \
 	X(OTHER_STREAM, "other_stream",                                                            \
 	  "a launch of another stream or thread came in the midst of the sequence")                \

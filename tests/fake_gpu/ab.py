@@ -25,7 +25,7 @@ RULES = """rules:
   repeatable: {repeatable}
 """
 REASONS_BEFORE = ("conditions", "unreadable", "unsupported", "pointer_mode", "holding_off", "not_held",
-                  "shared_memory", "flow", "overlap", "unwritten", "other_launch", "other_stream",
+                  "shared_memory", "unseen", "flow", "overlap", "unwritten", "alive", "other_launch", "other_stream",
                   "other_call", "too_late", "late_error")
 
 

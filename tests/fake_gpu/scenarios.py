@@ -25,6 +25,7 @@ import ab
 import ab_graphs
 import ab_places
 import ab_sequences
+import ab_torch
 import ab_trials
 import counters
 import endings
@@ -986,6 +987,7 @@ SCENARIOS = [
     *ab_places.SCENARIOS,
     *ab_graphs.SCENARIOS,
     *ab_sequences.SCENARIOS,
+    *ab_torch.SCENARIOS,
     *ab_trials.SCENARIOS,
 ]
 

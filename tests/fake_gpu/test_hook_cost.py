@@ -25,6 +25,7 @@ RANGE_LIMIT = 400  # once the program has opened a range
 HOST_LIMIT = 400  # with --host, the clock's own instructions aside
 AB_LIMIT = 250  # with rules of replacement that do not fit
 SEQUENCE_LIMIT = 2000  # where sequences begin and break off all the time
+RECOGNISED_LIMIT = 3500  # the same, where launches may begin several kinds that are recognised
 AB_OTHER_LIMIT = 350  # with sequences that do not fit
 CALL_LIMIT = 700  # a call of cuBLAS and its launch
 KNOWN_LIMIT = 550  # a launch whose parameters are known
@@ -81,6 +82,8 @@ ROWS = [
     Row("link", "launch", AB_OTHER_LIMIT, command="ab", rules=SEQUENCE),
     Row("link", "broken", SEQUENCE_LIMIT, command="ab", rules=SEQUENCE),
     Row("link", "broken_by_calls", SEQUENCE_LIMIT, command="ab", rules=SEQUENCE),
+    Row("link", "launch", AB_OTHER_LIMIT, ("--unseen",), command="ab"),
+    Row("link", "recognised", RECOGNISED_LIMIT, ("--unseen",), command="ab"),
 ]
 
 

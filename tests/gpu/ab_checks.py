@@ -32,8 +32,8 @@ def words_of(rule):
 
 def check_sums(document):
     before = ("conditions", "unreadable", "unsupported", "pointer_mode", "holding_off", "not_held",
-              "shared_memory", "flow", "overlap", "unwritten", "other_launch", "other_stream",
-              "other_call", "too_late", "late_error")
+              "shared_memory", "unseen", "flow", "overlap", "unwritten", "alive", "other_launch",
+              "other_stream", "other_call", "too_late", "late_error")
     for rule in document["rules"]:
         launches, reasons = rule["launches"], rule["not_replaced"]
         early = sum(reasons[key] for key in before)

@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import torch_launches
+from ab_checks import ab, check_sums, rule_of, words_of
 from runner import Check, Skip, require
 
 HERE = Path(__file__).resolve().parent
@@ -26,6 +27,35 @@ def told_sequences(text):
     return cases, known
 
 
+EAGER = ("eager-rms-norm", "eager-residual-rms-norm", "eager-rms-norm-one", "eager-silu-mul",
+         "eager-gelu-mul", "eager-gelu-tanh-mul", "eager-scale-softmax")
+ROUNDS = "60"
+
+
+def replaced(need_torch):
+    """On the driver's allocator each kind is replaced and right; on PyTorch's own all is as without."""
+    def check(bench):
+        need_torch(bench)
+        program = [sys.executable, "-B", HERE / "torch_sequences.py"]
+        options = ["--mode", "swap", "--again", "50", *(word for name in EAGER
+                                                      for word in ("--rule", name))]
+        ran, document = ab(bench, options, [*program, "async", ROUNDS], 0)
+        require(ran.stdout.startswith("all "), ran.stdout)
+        check_sums(document)
+        for name in EAGER:
+            rule = rule_of(document, name)
+            launches = rule["launches"]
+            require(launches["elided"] > 0.9 * launches["replaced"] > 0,
+                    f"{words_of(rule)}: {launches} {rule['not_replaced']}")
+        bare = bench.run([*program, "native", ROUNDS])
+        ran, native = ab(bench, options, [*program, "native", ROUNDS], 0)
+        check_sums(native)
+        require(ran.stdout == bare.stdout, f"{ran.stdout} for {bare.stdout}")
+        require(not any(rule["launches"]["elided"] for rule in native["rules"]), "elided")
+        return "; ".join(words_of(rule_of(document, name)) for name in EAGER)
+    return check
+
+
 def rows(need_torch):
     """The rows of checks.py; the argument is its function."""
     def check(bench):
@@ -44,4 +74,6 @@ def rows(need_torch):
         return f"{len(torch_launches.SEQUENCES)} cases, {known[1]} of {sum(known)} launches known"
 
     return [Check("torch-launches", 240, check,
-                  "operations and sequences read from the parameters of PyTorch's launches")]
+                  "operations and sequences read from the parameters of PyTorch's launches"),
+            Check("ab-torch", 240, replaced(need_torch),
+                  "PyTorch's eager norms, gates and softmax replaced in place")]

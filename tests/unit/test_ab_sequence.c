@@ -361,6 +361,8 @@ static void test_ab_sequence_names(void **state)
 		{"cuMemcpyPeer", KP_AB_SEQUENCE_MEMORY},
 		{"cuMemFree_v2", KP_AB_SEQUENCE_MEMORY},
 		{"cuMemFreeAsync", KP_AB_SEQUENCE_FREES},
+		{"cuMemAllocAsync_ptsz", KP_AB_SEQUENCE_ALLOCATES},
+		{"cuMemAllocFromPoolAsync", KP_AB_SEQUENCE_MEMORY},
 		{"cuStreamGetCaptureInfo_v3", KP_AB_SEQUENCE_QUERY},
 		{"cuStreamGetCaptureInfoX", KP_AB_SEQUENCE_MEMORY},
 		{"cuStreamWaitValue32_v2", KP_AB_SEQUENCE_ENDS},

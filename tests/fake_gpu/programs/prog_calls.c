@@ -8,8 +8,9 @@
  * which launches a graph of one kernel; or «range», which launches in an NVTX range. Or, by «link»:
  * «gemm», which multiplies matrices by cuBLAS, and «matmul», by cuBLASLt; each product launches one
  * kernel. «known» launches a kernel of PyTorch's whose parameters kprof knows. «broken» launches
- *the first of a sequence and something else in turn, «broken_by_calls» asks for the stream in
- *between.
+ * the first of a sequence and something else in turn, «broken_by_calls» asks for the stream in
+ * between; «recognised» launches one of PyTorch's casts, by which a norm may begin, and something
+ * else.
  */
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -23,6 +24,7 @@
 #include "tests/fake_gpu/library/cublas.h"
 #include "tests/fake_gpu/library/lt.h"
 #include "tests/fake_gpu/programs/one_kernel.h"
+#include "tests/fake_gpu/programs/torch_kernels.h"
 
 typedef CUresult launch_function(CUfunction, unsigned int, unsigned int, unsigned int, unsigned int,
 				 unsigned int, unsigned int, unsigned int, CUstream, void **,
@@ -152,6 +154,31 @@ static void break_off_many(CUstream stream, long count, bool by_calls)
 			      "cuLaunchKernel");
 }
 
+static void break_off_recognised(CUstream stream, long count)
+{
+	const struct kp_fake_kernel kernels[2] = {torch_kernels[TORCH_WIDEN],
+						  torch_kernels[TORCH_SHIFT]};
+	const struct kp_fake_image image = {KP_FAKE_IMAGE_MAGIC, 2, kernels};
+	struct torch_work work = {.rows = 2, .columns = 8};
+	struct torch_call calls[2];
+	CUfunction functions[2];
+	CUmodule module;
+
+	check(cuModuleLoadData(&module, &image), "cuModuleLoadData");
+	for (int i = 0; i < 2; i++) {
+		check(cuMemAlloc((CUdeviceptr *)&work.operands[i], 256), "cuMemAlloc");
+		check(cuModuleGetFunction(&functions[i], module, kernels[i].name), "function");
+	}
+	for (int i = 0; i < 2; i++) {
+		work.kernel = i ? TORCH_SHIFT : TORCH_WIDEN;
+		torch_call_make(&work, &calls[i]);
+	}
+	for (long i = 0; i < count; i++)
+		check(cuLaunchKernel(functions[i % 2], 1, 1, 1, 32, 1, 1, 0, stream,
+				     calls[i % 2].parameters, NULL),
+		      "cuLaunchKernel");
+}
+
 static void multiply_many(CUstream stream, long count)
 {
 	void *handle;
@@ -202,6 +229,8 @@ int main(int argc, char **argv)
 		launch_known(stream, count);
 	} else if (strncmp(argv[2], "broken", 6) == 0) {
 		break_off_many(stream, count, argv[2][6] != '\0');
+	} else if (strcmp(argv[2], "recognised") == 0) {
+		break_off_recognised(stream, count);
 	} else if (strcmp(argv[2], "gemm") == 0) {
 		multiply_many(stream, count);
 	} else if (strcmp(argv[2], "matmul") == 0) {

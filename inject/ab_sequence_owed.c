@@ -1,0 +1,299 @@
+/* What is held, and what becomes of it; see ab_sequence_state.h. */
+#define __CUDA_API_VERSION_INTERNAL
+#include "inject/ab_sequence_state.h"
+
+#include <errno.h>
+
+#include "inject/ab_sequence_memory.h"
+#include "inject/ab_state.h"
+#include "inject/hooks.h"
+
+#define LATE 0x100U /* of what is pending: an error */
+/* So often in a row; then all but each so-many-th sequence is left alone. */
+#define VAIN 16U
+#define VAIN_TRIED 256U
+
+struct kp_ab_sequence_state kp_ab_sequence = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Of the null stream by its first name; another form means another stream by none. NULL: this
+ * driver has none. */
+static CUresult(CUDAAPI *free_async)(CUdeviceptr, CUstream);
+static CUresult(CUDAAPI *alloc_async)(CUdeviceptr *, size_t, CUstream);
+
+/* ---- the lock ---- */
+
+/* Not those by which a fault of this thread's own shows. */
+static void choose_signals(sigset_t *out)
+{
+	static const int own_faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
+
+	sigfillset(out);
+	for (size_t i = 0; i < sizeof(own_faults) / sizeof(own_faults[0]); i++)
+		sigdelset(out, own_faults[i]);
+}
+
+/*
+ * What another tool does in the midst of the driver's work for this passes all doors, too. A
+ * signal's handler may jump out where signals are not blocked: nothing may be left open there.
+ */
+static void be_undisturbed(struct kp_ab_sequence_guard *guard)
+{
+	sigset_t signals;
+
+	choose_signals(&signals);
+	pthread_sigmask(SIG_BLOCK, &signals, &guard->signals);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &guard->cancel);
+	guard->inside = kp_ab_inside;
+	kp_ab_inside = true;
+}
+
+static void be_disturbed(const struct kp_ab_sequence_guard *guard)
+{
+	kp_ab_inside = guard->inside;
+	pthread_setcancelstate(guard->cancel, NULL);
+	pthread_sigmask(SIG_SETMASK, &guard->signals, NULL);
+}
+
+void kp_ab_sequence_lock(struct kp_ab_sequence_guard *guard)
+{
+	be_undisturbed(guard);
+	pthread_mutex_lock(&kp_ab_sequence.lock);
+}
+
+bool kp_ab_sequence_trylock(struct kp_ab_sequence_guard *guard)
+{
+	be_undisturbed(guard);
+	if (pthread_mutex_trylock(&kp_ab_sequence.lock) == 0)
+		return true;
+	be_disturbed(guard);
+	return false;
+}
+
+void kp_ab_sequence_unlock(const struct kp_ab_sequence_guard *guard)
+{
+	pthread_mutex_unlock(&kp_ab_sequence.lock);
+	be_disturbed(guard);
+}
+
+/* ---- what is held ---- */
+
+void kp_ab_sequence_count(uint32_t rule, enum kp_ab_count which)
+{
+	atomic_fetch_add_explicit(&kp_ab.counts[rule][which], 1, memory_order_relaxed);
+}
+
+void kp_ab_sequence_conclude(uint32_t rule, enum kp_ab_reason reason)
+{
+	kp_ab_sequence_count(rule, KP_AB_COUNT_SEEN);
+	atomic_fetch_add_explicit(&kp_ab.reasons[rule][reason], 1, memory_order_relaxed);
+}
+
+void kp_ab_sequence_conclude_all(uint32_t rules, enum kp_ab_reason reason)
+{
+	for (; rules; rules &= rules - 1)
+		kp_ab_sequence_conclude((uint32_t)__builtin_ctz(rules), reason);
+}
+
+void kp_ab_sequence_tell(void)
+{
+	atomic_store(&kp_ab_sequence_pending,
+		     kp_ab_sequence.count | (kp_ab_sequence.late ? LATE : 0));
+}
+
+CUresult kp_ab_sequence_launch(void)
+{
+	kp_ab_inside = true; /* what was done with a replacement may have ended that */
+	return kp_ab_held_launch(kp_ab_sequence.held, kp_ab_sequence.count, kp_ab_sequence.context,
+				 kp_ab_sequence.stream);
+}
+
+/* What the program has given back meanwhile, behind all else: nobody can tell that it is later. */
+static CUresult free_all(void)
+{
+	CUresult result = CUDA_SUCCESS;
+	bool pushed;
+
+	if (kp_ab_sequence.freed_count == 0)
+		return CUDA_SUCCESS;
+	kp_ab_sequence_memory_changes();
+	if (!kp_ab_held_enter(kp_ab_sequence.context, &pushed))
+		return CUDA_ERROR_INVALID_CONTEXT;
+	for (uint32_t i = 0; i < kp_ab_sequence.freed_count; i++) {
+		CUresult one = free_async(kp_ab_sequence.freed[i], kp_ab_sequence.stream);
+
+		result = result == CUDA_SUCCESS ? one : result;
+	}
+	kp_ab_held_leave(pushed);
+	return result;
+}
+
+CUresult kp_ab_sequence_let_go(CUresult result)
+{
+	CUresult freed = free_all();
+
+	kp_ab_sequence.count = 0;
+	kp_ab_sequence.alive = kp_ab_sequence.owed = kp_ab_sequence.freed_count = 0;
+	kp_ab_sequence_tell();
+	return result == CUDA_SUCCESS ? freed : result;
+}
+
+static void say_failed(CUresult result)
+{
+	if (result != CUDA_SUCCESS)
+		kp_live_say(&kp_inject,
+			    "a launch that kprof ab had held failed, with error %d of CUDA's",
+			    (int)result);
+}
+
+CUresult kp_ab_sequence_pay(void)
+{
+	CUresult result = kp_ab_sequence_launch();
+
+	say_failed(result);
+	kp_ab_sequence_count(kp_ab_sequence.owing, KP_AB_COUNT_REISSUED);
+	kp_ab_sequence.reissued[kp_ab_sequence.owing]++;
+	return kp_ab_sequence_let_go(result);
+}
+
+CUresult kp_ab_sequence_break_off(const enum kp_ab_reason *reasons)
+{
+	CUresult result = kp_ab_sequence_launch();
+
+	say_failed(result);
+	for (uint32_t rules = kp_ab_sequence.alive; rules; rules &= rules - 1) {
+		uint32_t rule = (uint32_t)__builtin_ctz(rules);
+
+		kp_ab_sequence_conclude(rule, result == CUDA_SUCCESS ? reasons[rule]
+								     : KP_AB_REASON_LATE_ERROR);
+	}
+	return kp_ab_sequence_let_go(result);
+}
+
+CUresult kp_ab_sequence_break_off_for(enum kp_ab_reason reason)
+{
+	enum kp_ab_reason reasons[KP_AB_RULES_MOST];
+
+	for (uint32_t i = 0; i < KP_AB_RULES_MOST; i++)
+		reasons[i] = reason;
+	return kp_ab_sequence_break_off(reasons);
+}
+
+/* ---- what was left unwritten ---- */
+
+/* Buffers that lie in an allocation that begins there, as bits; *known: one begins there. */
+static uint32_t buffers_in(uint64_t memory, bool *known)
+{
+	const struct kp_ab_flow *flow = &kp_ab_sequence.states[kp_ab_sequence.owing].flow;
+	uint32_t found = 0;
+	CUdeviceptr base = 0;
+	size_t bytes = 0;
+
+	*known = kp_ab.driver.range(&base, &bytes, memory) == CUDA_SUCCESS && base == memory;
+	if (!*known)
+		return 0;
+	for (uint32_t i = 0; i < KP_AB_BUFFERS_MOST; i++)
+		if (kp_ab_sequence.owed >> i & 1 && flow->buffers[i].address - base < bytes)
+			found |= 1U << i;
+	return found;
+}
+
+/* All of it was given back: nobody can read it, and the launches never need to run. */
+static CUresult elide(void)
+{
+	kp_ab_sequence_count(kp_ab_sequence.owing, KP_AB_COUNT_ELIDED);
+	kp_ab_sequence.reissued[kp_ab_sequence.owing] = 0;
+	return kp_ab_sequence_let_go(CUDA_SUCCESS);
+}
+
+/* What was given back in the midst of the sequence is dead already. */
+CUresult kp_ab_sequence_owe(uint32_t rule, uint32_t owed)
+{
+	bool known;
+
+	kp_ab_sequence.owed = owed;
+	kp_ab_sequence.owing = rule;
+	kp_ab_sequence.alive = 0;
+	atomic_fetch_add(&kp_ab_sequence.turn, 1);
+	for (uint32_t i = 0; i < kp_ab_sequence.freed_count; i++)
+		kp_ab_sequence.owed &= ~buffers_in(kp_ab_sequence.freed[i], &known);
+	return kp_ab_sequence.owed ? CUDA_SUCCESS : elide();
+}
+
+bool kp_ab_sequence_is_vain(uint32_t rule)
+{
+	return kp_ab_sequence.reissued[rule] >= VAIN &&
+	       ++kp_ab_sequence.left[rule] % VAIN_TRIED != 0;
+}
+
+static bool is_of_what_is_held(CUstream stream)
+{
+	return kp_ab_sequence.count && stream == kp_ab_sequence.stream &&
+	       pthread_equal(pthread_self(), kp_ab_sequence.thread);
+}
+
+/* With the lock. True: the call is held, or was made. */
+static bool hold_free(uint64_t memory, CUstream stream, CUresult *result)
+{
+	uint32_t dead;
+	bool known;
+
+	if (!is_of_what_is_held(stream) || kp_ab_sequence.freed_count == KP_AB_FREED_MOST)
+		return false;
+	for (uint32_t i = 0; i < kp_ab_sequence.freed_count; i++)
+		if (kp_ab_sequence.freed[i] == memory)
+			return false;
+	dead = buffers_in(memory, &known);
+	if (!known)
+		return false;
+	kp_ab_sequence.freed[kp_ab_sequence.freed_count++] = memory;
+	if (!kp_ab_sequence.owed)
+		return true;
+	kp_ab_sequence.owed &= ~dead;
+	if (!kp_ab_sequence.owed)
+		*result = elide();
+	return true;
+}
+
+bool kp_ab_sequence_holds_free(const void *function, uint64_t memory, CUstream stream,
+			       CUresult *result)
+{
+	struct kp_ab_sequence_guard guard;
+	int error = errno;
+	bool held;
+
+	if (!free_async || function != *(void *const *)(const void *)&free_async)
+		return false;
+	kp_ab_sequence_lock(&guard);
+	held = hold_free(memory, stream, result);
+	kp_ab_sequence_unlock(&guard);
+	errno = error;
+	return held;
+}
+
+bool kp_ab_sequence_makes_alloc(const void *function, uint64_t *memory, size_t bytes,
+				CUstream stream)
+{
+	struct kp_ab_sequence_guard guard;
+	int error = errno;
+	bool made;
+
+	if (!alloc_async || function != *(void *const *)(const void *)&alloc_async)
+		return false;
+	kp_ab_sequence_lock(&guard);
+	made = is_of_what_is_held(stream) &&
+	       alloc_async((CUdeviceptr *)memory, bytes, stream) == CUDA_SUCCESS;
+	kp_ab_sequence_unlock(&guard);
+	errno = error;
+	return made;
+}
+
+bool kp_ab_sequence_can_free(void)
+{
+	return free_async != NULL;
+}
+
+void kp_ab_sequence_find_frees(void)
+{
+	*(void **)&free_async = kp_hooks_driver_symbol("cuMemFreeAsync");
+	*(void **)&alloc_async = kp_hooks_driver_symbol("cuMemAllocAsync");
+}
