@@ -1,6 +1,7 @@
 /* One kernel in detail; see pages.h. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "profiler/humanise.h"
@@ -56,7 +57,7 @@ static struct part part_of(const struct kp_history *history, size_t number, size
 /* The mean duration over the run, and how many launches there were, as lines of levels. */
 static void say_history(struct kp_tui *tui, size_t width)
 {
-	const struct kp_history *history = &tui->history;
+	const struct kp_history *history = tui->history;
 	size_t columns = width > KP_SHEET_LABEL + 10 ? width - KP_SHEET_LABEL : 10;
 	char durations[3 * KP_HISTORY_COLUMNS + 1], counts[3 * KP_HISTORY_COLUMNS + 1];
 	size_t used = 0, counted = 0;
@@ -88,7 +89,7 @@ static void say_history(struct kp_tui *tui, size_t width)
 
 static void say_histogram(struct kp_tui *tui, size_t width)
 {
-	const struct kp_history *history = &tui->history;
+	const struct kp_history *history = tui->history;
 	uint64_t most = 1;
 
 	kp_sheet_head(&tui->sheet, "Launches by duration");
@@ -166,28 +167,35 @@ static void say_host(struct kp_tui *tui, const struct kp_host_times *host, size_
 	    kp_human_duration(host->queue.median_ns, DIGITS).text);
 }
 
-/* Begins to read the history of the kernel, where that was not begun. */
-static enum kp_status begin_history(struct kp_tui *tui, const struct kp_kernel_row *kernel)
+/* Has the history of the kernel read, where that was not done. */
+static void want_history(struct kp_tui *tui, const struct kp_kernel_row *kernel)
 {
-	const struct kp_reader_part all = {0};
-	struct kp_reader *reader = kp_tui_reader(tui);
+	const struct kp_scan scan = {
+		.kind = KP_SCAN_HISTORY,
+		.mangled = kernel->mangled,
+		.min_ns = kernel->durations.min_ns,
+		.max_ns = kernel->durations.max_ns,
+	};
+	bool here = tui->history_of == kernel->mangled;
 
-	if (!reader || tui->history.mangled == kernel->mangled)
-		return KP_OK;
-	kp_reader_select(reader, &all);
-	tui->scanning = true;
-	return kp_history_begin(&tui->history, reader, kernel);
+	if (here && (tui->history_whole || tui->scanning == KP_SCAN_HISTORY))
+		return;
+	if (!here) {
+		free(tui->history);
+		tui->history = NULL;
+	}
+	tui->history_of = kernel->mangled;
+	tui->history_whole = false;
+	kp_tui_scan(tui, &scan);
 }
 
 enum kp_status kp_page_kernel_fill(struct kp_tui *tui)
 {
 	const struct kp_kernel_row *kernel = &tui->report->kernels[tui->kernel];
 	size_t width = tui->canvas.columns - 1;
-	enum kp_status status = begin_history(tui, kernel);
 
+	want_history(tui, kernel);
 	tui->item_count = 0;
-	if (status != KP_OK)
-		return status;
 	kp_sheet_clear(&tui->sheet);
 	kp_sheet_say(&tui->sheet, KP_ROLE_STRONG, width, NULL, "%s",
 		     kernel->shortened[0] ? kernel->shortened : "(no name)");
@@ -200,7 +208,7 @@ enum kp_status kp_page_kernel_fill(struct kp_tui *tui)
 	say_traffic(tui, &kernel->traffic, width);
 	say_launch(tui, kernel, width);
 	say_host(tui, &kernel->host, width);
-	if (tui->history.calls > 0) {
+	if (tui->history && tui->history->calls > 0) {
 		say_history(tui, width);
 		say_histogram(tui, width);
 	}

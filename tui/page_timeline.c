@@ -10,6 +10,7 @@
 
 #define LEAST_WINDOW 64 /* ns */
 #define DIGITS 4
+#define LEAST_BOX 3 /* columns of one that is drawn by itself */
 #define WORTH 0.02F /* of a column: idle time below is not shown */
 
 /* Columns of labels: names of counters and ranges in full where there is room. */
@@ -25,62 +26,93 @@ static size_t columns_of(const struct kp_tui *tui)
 		       : 4;
 }
 
-/* Reads a window anew, kept within the trace. */
+/* Has a window read anew, kept within the trace; what is known of it is shown meanwhile. */
 static void look_at(struct kp_tui *tui, double from_ns, double length_ns)
 {
-	struct kp_reader *reader = kp_tui_reader(tui);
-	struct kp_reader_span span;
+	static const struct kp_tracks nothing = {.to_ns = 1, .columns = 1};
+	double whole_ns = fmax((double)(tui->span.last_ns - tui->span.first_ns), LEAST_WINDOW);
+	struct kp_scan scan = {.kind = KP_SCAN_TRACKS, .columns = columns_of(tui)};
+	struct kp_tracks *tracks;
 
-	if (!reader)
-		return;
-	span = kp_reader_span(reader);
-	double whole_ns = fmax((double)(span.last_ns - span.first_ns), LEAST_WINDOW);
 	length_ns = fmin(fmax(length_ns, LEAST_WINDOW), whole_ns);
 	from_ns = fmin(fmax(from_ns, 0), whole_ns - length_ns);
-	const struct kp_reader_part part = {
-		.from_ns = span.first_ns + (uint64_t)from_ns,
-		.to_ns = span.first_ns + (uint64_t)(from_ns + length_ns) + 1,
-	};
-	if (kp_tracks_begin(&tui->tracks, reader, part.from_ns, part.to_ns, columns_of(tui)) !=
-	    KP_OK) {
+	scan.from_ns = tui->span.first_ns + (uint64_t)from_ns;
+	scan.to_ns = tui->span.first_ns + (uint64_t)(from_ns + length_ns) + 1;
+	if (tui->tracks_whole && tui->tracks->from_ns == scan.from_ns &&
+	    tui->tracks->to_ns == scan.to_ns && tui->tracks->columns == scan.columns)
+		return;
+	tracks = kp_tracks_stretch(tui->tracks ? tui->tracks : &nothing, scan.from_ns, scan.to_ns,
+				   scan.columns);
+	if (!tracks) {
 		kp_tui_say(tui, "There is not enough memory for the timeline.");
 		return;
 	}
-	if (tui->tracks.cursor_ns < part.from_ns || tui->tracks.cursor_ns >= part.to_ns)
-		tui->tracks.cursor_ns = part.from_ns + (part.to_ns - part.from_ns) / 2;
-	kp_reader_select(reader, &part);
-	tui->scanning = true;
-	tui->stale = true;
+	kp_page_timeline_take(tui, tracks);
+	tui->tracks_whole = false;
+	if (tui->cursor_ns < scan.from_ns || tui->cursor_ns >= scan.to_ns)
+		tui->cursor_ns = scan.from_ns + (scan.to_ns - scan.from_ns) / 2;
+	kp_tui_scan(tui, &scan);
 }
 
 static double start_ns(const struct kp_tui *tui)
 {
-	return (double)(tui->tracks.from_ns - kp_reader_span(tui->reader).first_ns);
+	return (double)(tui->tracks->from_ns - tui->span.first_ns);
 }
 
 static double length_ns(const struct kp_tui *tui)
 {
-	return (double)(tui->tracks.to_ns - tui->tracks.from_ns);
+	return (double)(tui->tracks->to_ns - tui->tracks->from_ns);
 }
 
 enum kp_status kp_page_timeline_fill(struct kp_tui *tui)
 {
 	enum kp_status status = KP_OK;
-	bool resized = tui->tracks.columns != columns_of(tui);
 
-	if (tui->tracks.to_ns == 0)
+	if (!tui->tracks)
 		look_at(tui, 0, 1e300);
-	else if (!tui->reader || resized)
-		look_at(tui, start_ns(tui), length_ns(tui));
+	else if (tui->tracks->columns != columns_of(tui) ||
+		 (!tui->tracks_whole && tui->scanning != KP_SCAN_TRACKS))
+		look_at(tui, start_ns(tui), length_ns(tui) - 1);
 	tui->item_count = 0;
-	for (size_t i = 0; i < tui->tracks.count && status == KP_OK; i++)
-		status = kp_tui_add(tui, (struct kp_item){.index = tui->tracks.order[i]});
+	for (size_t i = 0; tui->tracks && i < tui->tracks->count && status == KP_OK; i++)
+		status = kp_tui_add(tui, (struct kp_item){.index = tui->tracks->order[i]});
 	return status;
+}
+
+/* The track that the user chose: one that is not (yet) in the window is remembered. */
+static void remember(struct kp_tui *tui)
+{
+	size_t selected = tui->lists[KP_PAGE_TIMELINE].selected;
+	const struct kp_tracks *tracks = tui->tracks;
+
+	if (!tracks || selected >= tracks->count || tui->chosen_at == selected)
+		return;
+	tui->chosen = tracks->tracks[tracks->order[selected]];
+	tui->chosen_at = selected;
+}
+
+void kp_page_timeline_take(struct kp_tui *tui, struct kp_tracks *tracks)
+{
+	struct kp_list *list = &tui->lists[KP_PAGE_TIMELINE];
+
+	remember(tui);
+	for (size_t i = 0; i < tracks->count; i++) {
+		if (kp_track_is(&tui->chosen, &tracks->tracks[tracks->order[i]]))
+			list->selected = i;
+	}
+	if (tracks->count > 0 && list->selected >= tracks->count)
+		list->selected = tracks->count - 1;
+	tui->chosen_at = list->selected;
+	kp_tracks_free(tui->tracks);
+	tui->tracks = tracks;
+	if (tui->page == KP_PAGE_TIMELINE)
+		tui->item_count = 0; /* they are of the older ones */
+	tui->stale = true;
 }
 
 const char *kp_page_timeline_name(const struct kp_tui *tui, const struct kp_item *item)
 {
-	return tui->tracks.tracks[item->index].label;
+	return tui->tracks->tracks[item->index].label;
 }
 
 static const struct {
@@ -103,17 +135,12 @@ static unsigned most_of(const float *parts)
 	return most;
 }
 
-static double column_ns(const struct kp_tracks *tracks)
-{
-	return (double)(tracks->to_ns - tracks->from_ns) / (double)tracks->columns;
-}
-
 /* Idle time: the letter of its cause, large parts of a column in capitals. */
 static void draw_gaps(struct kp_tui *tui, size_t row, const struct kp_track *track)
 {
-	double width_ns = column_ns(&tui->tracks);
+	double width_ns = kp_tracks_column_ns(tui->tracks);
 
-	for (size_t i = 0; i < tui->tracks.columns; i++) {
+	for (size_t i = 0; i < tui->tracks->columns; i++) {
 		double part = track->bins[i].covered_ns / width_ns;
 		unsigned cause = most_of(&track->values[i * KP_GAP_CAUSE_COUNT]);
 		if (!(part >= WORTH))
@@ -126,7 +153,7 @@ static void draw_gaps(struct kp_tui *tui, size_t row, const struct kp_track *tra
 
 static void draw_counters(struct kp_tui *tui, size_t row, const struct kp_track *track)
 {
-	for (size_t i = 0; i < tui->tracks.columns; i++) {
+	for (size_t i = 0; i < tui->tracks->columns; i++) {
 		const struct kp_track_bin *bin = &track->bins[i];
 		float rate = bin->covered_ns > 0 ? track->values[i] / bin->covered_ns : 0;
 		uint32_t level = kp_canvas_level(track->most > 0 ? rate / track->most : 0);
@@ -150,10 +177,10 @@ static enum kp_role role_of(const struct kp_track *track, uint32_t name)
 /* How much of each column is covered; a column that is covered but for rounding is full. */
 static void draw_density(struct kp_tui *tui, size_t row, const struct kp_track *track)
 {
-	double width_ns = column_ns(&tui->tracks);
+	double width_ns = kp_tracks_column_ns(tui->tracks);
 	enum kp_role role = track->kind == KP_TRACK_STREAM ? KP_ROLE_BAR : KP_ROLE_DIM;
 
-	for (size_t i = 0; i < tui->tracks.columns; i++) {
+	for (size_t i = 0; i < tui->tracks->columns; i++) {
 		double part = track->bins[i].covered_ns / width_ns;
 		if (track->bins[i].covered_ns > 0 || track->bins[i].weight > 0)
 			kp_canvas_fill(&tui->canvas, row, label_columns(tui) + i, 1,
@@ -161,23 +188,26 @@ static void draw_density(struct kp_tui *tui, size_t row, const struct kp_track *
 	}
 }
 
-/* What is one by one and wide enough is a box with its name. */
+/* What is one by one and wide enough is a box with its name; its sides say where it goes on. */
 static void draw_boxes(struct kp_tui *tui, size_t row, const struct kp_track *track)
 {
-	const struct kp_tracks *tracks = &tui->tracks;
+	const struct kp_tracks *tracks = tui->tracks;
+	size_t left = label_columns(tui);
 
 	for (size_t i = 0; i < track->block_count; i++) {
 		const struct kp_track_block *block = &track->blocks[i];
+		bool goes_on = block->end_ns > tracks->to_ns;
 		size_t from = kp_tracks_column(tracks, block->start_ns);
-		size_t to = kp_tracks_column(tracks, block->end_ns);
+		size_t to = kp_tracks_column(tracks, block->end_ns) + goes_on;
 		enum kp_role role = role_of(track, block->name);
-		if (to < from + 2)
+		if (to < from + LEAST_BOX || block->start_ns >= tracks->to_ns)
 			continue;
-		kp_canvas_fill(&tui->canvas, row, label_columns(tui) + from, to - from, ' ', role);
-		kp_canvas_fill(&tui->canvas, row, label_columns(tui) + from, 1, '[', role);
-		kp_canvas_put_name(&tui->canvas, row, label_columns(tui) + from + 1, to - from - 2,
-				   role, tracks->names[block->name].text);
-		kp_canvas_fill(&tui->canvas, row, label_columns(tui) + to - 1, 1, ']', role);
+		kp_canvas_fill(&tui->canvas, row, left + from, to - from, ' ', role);
+		kp_canvas_fill(&tui->canvas, row, left + from, 1,
+			       block->start_ns < tracks->from_ns ? '<' : '[', role);
+		kp_canvas_put_name(&tui->canvas, row, left + from + 1, to - from - 2, role,
+				   tracks->names[block->name].text);
+		kp_canvas_fill(&tui->canvas, row, left + to - 1, 1, goes_on ? '>' : ']', role);
 	}
 }
 
@@ -201,7 +231,7 @@ static void draw_track(struct kp_tui *tui, size_t row, const struct kp_track *tr
 /* The scale: where the window begins and ends, and how long it is. */
 static void draw_scale(struct kp_tui *tui, size_t row)
 {
-	size_t columns = tui->tracks.columns;
+	size_t columns = tui->tracks->columns;
 	char text[128];
 
 	kp_canvas_fill(&tui->canvas, row, label_columns(tui), columns, 0x2500, KP_ROLE_AXIS);
@@ -210,9 +240,12 @@ static void draw_scale(struct kp_tui *tui, size_t row)
 	snprintf(text, sizeof text, " %s ",
 		 kp_human_duration(start_ns(tui) + length_ns(tui), DIGITS).text);
 	kp_canvas_put_right(&tui->canvas, row, label_columns(tui), columns, KP_ROLE_AXIS, text);
-	snprintf(text, sizeof text, " %s, %s kernels ",
-		 kp_human_duration(length_ns(tui), DIGITS).text,
-		 kp_human_count(tui->tracks.launches).text);
+	if (tui->tracks->stretched)
+		snprintf(text, sizeof text, " %s ", kp_human_duration(length_ns(tui), DIGITS).text);
+	else
+		snprintf(text, sizeof text, " %s, %s kernels ",
+			 kp_human_duration(length_ns(tui), DIGITS).text,
+			 kp_human_count(tui->tracks->launches).text);
 	if (columns > 44)
 		kp_canvas_put(&tui->canvas, row,
 			      label_columns(tui) + columns / 2 - kp_canvas_width(text) / 2,
@@ -224,8 +257,7 @@ static const struct kp_track_block *block_at(const struct kp_tui *tui, const str
 {
 	for (size_t i = 0; i < track->block_count; i++) {
 		const struct kp_track_block *block = &track->blocks[i];
-		if (block->start_ns <= tui->tracks.cursor_ns &&
-		    block->end_ns > tui->tracks.cursor_ns)
+		if (block->start_ns <= tui->cursor_ns && block->end_ns > tui->cursor_ns)
 			return block;
 	}
 	return NULL;
@@ -235,7 +267,7 @@ static const struct kp_track *track_here(const struct kp_tui *tui)
 {
 	const struct kp_item *item = kp_tui_selected(tui);
 
-	return item ? &tui->tracks.tracks[item->index] : NULL;
+	return item ? &tui->tracks->tracks[item->index] : NULL;
 }
 
 /* What is at the cursor in the selected track, in words. */
@@ -246,10 +278,10 @@ static void describe(const struct kp_tui *tui, const struct kp_track *track, cha
 		KP_GAP_CAUSES(WORDS)
 #undef WORDS
 	};
-	size_t column = kp_tracks_column(&tui->tracks, tui->tracks.cursor_ns);
+	size_t column = kp_tracks_column(tui->tracks, tui->cursor_ns);
 	const struct kp_track_bin *bin = &track->bins[column];
 	const struct kp_track_block *block = block_at(tui, track);
-	double part = 100 * bin->covered_ns / column_ns(&tui->tracks);
+	double part = 100 * bin->covered_ns / kp_tracks_column_ns(tui->tracks);
 
 	if (track->kind == KP_TRACK_GAPS)
 		snprintf(out, size, "idle %.0f %% of this column: %s", part,
@@ -262,10 +294,10 @@ static void describe(const struct kp_tui *tui, const struct kp_track *track, cha
 	else if (block)
 		snprintf(out, size, "%s %s",
 			 kp_human_duration((double)(block->end_ns - block->start_ns), DIGITS).text,
-			 tui->tracks.names[block->name].text);
+			 tui->tracks->names[block->name].text);
 	else if (bin->weight > 0)
 		snprintf(out, size, "covers %.0f %% of this column, mostly %s", part,
-			 tui->tracks.names[bin->who].text);
+			 tui->tracks->names[bin->who].text);
 	else
 		snprintf(out, size, "nothing here");
 }
@@ -273,7 +305,7 @@ static void describe(const struct kp_tui *tui, const struct kp_track *track, cha
 static void draw_cursor(struct kp_tui *tui, struct kp_area area)
 {
 	const struct kp_track *track = track_here(tui);
-	size_t column = label_columns(tui) + kp_tracks_column(&tui->tracks, tui->tracks.cursor_ns);
+	size_t column = label_columns(tui) + kp_tracks_column(tui->tracks, tui->cursor_ns);
 	char text[512], what[384] = "";
 
 	for (size_t i = 0; i < area.rows; i++) {
@@ -287,10 +319,7 @@ static void draw_cursor(struct kp_tui *tui, struct kp_area area)
 	if (track)
 		describe(tui, track, what, sizeof what);
 	snprintf(text, sizeof text, " at %s: %s",
-		 kp_human_duration(
-			 (double)(tui->tracks.cursor_ns - kp_reader_span(tui->reader).first_ns),
-			 DIGITS + 2)
-			 .text,
+		 kp_human_duration((double)(tui->cursor_ns - tui->span.first_ns), DIGITS + 2).text,
 		 what);
 	kp_canvas_put(&tui->canvas, area.row + area.rows, 0, tui->canvas.columns, KP_ROLE_STRONG,
 		      text);
@@ -300,7 +329,7 @@ void kp_page_timeline_draw(struct kp_tui *tui, struct kp_area area)
 {
 	const struct kp_list *list = kp_tui_list(tui);
 
-	if (!tui->reader || tui->tracks.to_ns == 0)
+	if (!tui->tracks)
 		return;
 	draw_scale(tui, area.row);
 	area.row++;
@@ -308,7 +337,7 @@ void kp_page_timeline_draw(struct kp_tui *tui, struct kp_area area)
 	tui->body = area;
 	kp_table_scroll(tui, area.rows);
 	for (size_t i = 0; i < area.rows && list->top + i < tui->item_count; i++)
-		draw_track(tui, area.row + i, &tui->tracks.tracks[tui->items[list->top + i].index],
+		draw_track(tui, area.row + i, &tui->tracks->tracks[tui->items[list->top + i].index],
 			   list->top + i == list->selected);
 	draw_cursor(tui, area);
 }
@@ -318,7 +347,7 @@ void kp_page_timeline_enter(struct kp_tui *tui)
 {
 	const struct kp_track *track = track_here(tui);
 	const struct kp_track_block *block = track ? block_at(tui, track) : NULL;
-	size_t column = kp_tracks_column(&tui->tracks, tui->tracks.cursor_ns);
+	size_t column = kp_tracks_column(tui->tracks, tui->cursor_ns);
 	bool known = track && track->kind == KP_TRACK_STREAM &&
 		     (block || track->bins[column].weight > 0);
 
@@ -327,7 +356,7 @@ void kp_page_timeline_enter(struct kp_tui *tui)
 		return;
 	}
 	struct kp_text mangled =
-		tui->tracks.names[block ? block->name : track->bins[column].who].mangled;
+		tui->tracks->names[block ? block->name : track->bins[column].who].mangled;
 	for (size_t i = 0; i < tui->report->kernel_count; i++) {
 		const char *name = tui->report->kernels[i].mangled;
 		if (strlen(name) != mangled.length ||
@@ -343,16 +372,14 @@ void kp_page_timeline_enter(struct kp_tui *tui)
 /* Moves the cursor by columns; the window follows where it leaves. */
 static void move_cursor(struct kp_tui *tui, double columns)
 {
-	double step_ns = columns * column_ns(&tui->tracks);
-	struct kp_reader_span span;
 	double at_ns;
 
-	if (!tui->reader)
+	if (!tui->tracks)
 		return;
-	span = kp_reader_span(tui->reader);
-	at_ns = (double)(tui->tracks.cursor_ns - span.first_ns) + step_ns;
-	at_ns = fmin(fmax(at_ns, 0), (double)(span.last_ns - span.first_ns));
-	tui->tracks.cursor_ns = span.first_ns + (uint64_t)at_ns;
+	at_ns = (double)(tui->cursor_ns - tui->span.first_ns) +
+		columns * kp_tracks_column_ns(tui->tracks);
+	at_ns = fmin(fmax(at_ns, 0), (double)(tui->span.last_ns - tui->span.first_ns));
+	tui->cursor_ns = tui->span.first_ns + (uint64_t)at_ns;
 	if (at_ns < start_ns(tui) || at_ns >= start_ns(tui) + length_ns(tui))
 		look_at(tui, at_ns - length_ns(tui) / 2, length_ns(tui));
 }
@@ -361,20 +388,21 @@ static void zoom(struct kp_tui *tui, double factor)
 {
 	double at_ns;
 
-	if (!tui->reader)
+	if (!tui->tracks)
 		return;
-	at_ns = (double)(tui->tracks.cursor_ns - kp_reader_span(tui->reader).first_ns);
+	at_ns = (double)(tui->cursor_ns - tui->span.first_ns);
 	/* What is under the cursor stays there. */
 	look_at(tui, at_ns - (at_ns - start_ns(tui)) * factor, length_ns(tui) * factor);
 }
 
 static void move_window(struct kp_tui *tui, double windows)
 {
-	double step_ns = windows * length_ns(tui);
+	double step_ns;
 
-	if (!tui->reader)
+	if (!tui->tracks)
 		return;
-	move_cursor(tui, windows * (double)tui->tracks.columns);
+	step_ns = windows * length_ns(tui);
+	move_cursor(tui, windows * (double)tui->tracks->columns);
 	look_at(tui, start_ns(tui) + step_ns, length_ns(tui));
 }
 
@@ -432,20 +460,18 @@ void kp_do_next_gap(struct kp_tui *tui, uint32_t code)
 			const struct kp_gap_long *gap = &timeline->idle[i].longest[k];
 			if (!first || gap->at_ns < first->at_ns)
 				first = gap;
-			if (gap->at_ns + gap->length_ns / 2 > tui->tracks.cursor_ns &&
+			if (gap->at_ns + gap->length_ns / 2 > tui->cursor_ns &&
 			    (!next || gap->at_ns < next->at_ns))
 				next = gap;
 		}
 	}
 	next = next ? next : first;
-	if (!next || !tui->reader) {
+	if (!next || !tui->tracks) {
 		kp_tui_say(tui, "No gaps are known.");
 		return;
 	}
-	tui->tracks.cursor_ns = next->at_ns + next->length_ns / 2;
-	look_at(tui,
-		(double)(next->at_ns - kp_reader_span(tui->reader).first_ns) -
-			2 * (double)next->length_ns,
+	tui->cursor_ns = next->at_ns + next->length_ns / 2;
+	look_at(tui, (double)(next->at_ns - tui->span.first_ns) - 2 * (double)next->length_ns,
 		5 * (double)next->length_ns);
 	kp_tui_say(tui, "%s idle, behind %s", kp_human_duration((double)next->length_ns, 3).text,
 		   next->before ? next->before : "nothing");

@@ -19,7 +19,8 @@
 #include "tui/restore.h"
 #include "tui/state.h"
 
-#define IDLE_MS 100 /* between looks at what was loaded */
+#define IDLE_MS 100 /* between looks at what was loaded, */
+#define SCAN_MS 20  /* and at what was read for a view */
 #define WHEEL_ROWS 3
 #define FIRST_PAIR 1
 
@@ -250,7 +251,7 @@ static enum kp_status run(const struct terminal *terminal, struct kp_tui *tui)
 		wint_t code = 0;
 		show(terminal, tui);
 		bool works = kp_tui_works(tui);
-		timeout(tui->scanning ? 0 : works ? IDLE_MS : -1);
+		timeout(tui->scanning ? SCAN_MS : works ? IDLE_MS : -1);
 		errno = 0;
 		int kind = get_wch(&code);
 		if (kind == ERR && errno != EINTR && (!works || !isatty(STDIN_FILENO)))
