@@ -69,6 +69,7 @@ static bool load_part(struct kp_loader *loader, size_t stride)
 		options.ranges = false;
 		options.process_times = false;
 	}
+	options.callers = stride == 1;
 	options.step_parts = stride == 1 && loader->source.base;
 	atomic_store(&loader->done, 0);
 	kp_reader_select(loader->source.reader, &part);

@@ -4,12 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzers/findings_occupancy.h"
 #include "profiler/humanise.h"
 #include "tui/state.h"
 
 #define DIGITS 4
 #define SHAPES 8
 #define BAR 30
+#define CALLERS 8
 
 #define SAY(label, ...) kp_sheet_say(&tui->sheet, KP_ROLE_PLAIN, width, label, __VA_ARGS__)
 
@@ -135,6 +137,42 @@ static void say_traffic(struct kp_tui *tui, const struct kp_row_traffic *traffic
 		    kp_traffic_source_name(traffic->source));
 }
 
+/* The device of all GPUs, where they are alike; NULL: they are not, or nothing is known of them. */
+static const struct kp_device_info *device_of(const struct kp_report *report)
+{
+	const struct kp_device_info *device = report->gpu_count ? report->gpus[0].info : NULL;
+
+	for (size_t i = 1; device && i < report->gpu_count; i++) {
+		const struct kp_device_info *other = report->gpus[i].info;
+		if (!other || other->name.length != device->name.length ||
+		    memcmp(other->name.bytes, device->name.bytes, device->name.length) != 0)
+			return NULL;
+	}
+	return device;
+}
+
+/* How much of the GPU the launch with most time can fill, by its configuration. */
+static void say_occupancy(struct kp_tui *tui, const struct kp_kernel_row *kernel, size_t width)
+{
+	const uint32_t *grid = kernel->grid, *block = kernel->block;
+	const struct kp_launch_shape shape = {
+		.blocks = (double)grid[0] * grid[1] * grid[2],
+		.threads = (double)block[0] * block[1] * block[2],
+		.registers = kernel->registers,
+		.shared_bytes =
+			(uint64_t)kernel->static_shared_bytes + kernel->dynamic_shared_bytes,
+	};
+	struct kp_occupancy occupancy;
+
+	if (!kp_occupancy_of(device_of(tui->report), &shape, &occupancy))
+		return;
+	SAY("occupancy",
+	    "%" PRIu64 " block%s an SM at most, %.0f %% of its warps; this grid is %.2f waves on "
+	    "%.0f %% of the SMs",
+	    occupancy.blocks_per_sm, occupancy.blocks_per_sm == 1 ? "" : "s", occupancy.warps_pct,
+	    occupancy.waves, occupancy.sms_pct);
+}
+
 static void say_launch(struct kp_tui *tui, const struct kp_kernel_row *kernel, size_t width)
 {
 	kp_sheet_head(&tui->sheet, "Launch");
@@ -143,9 +181,14 @@ static void say_launch(struct kp_tui *tui, const struct kp_kernel_row *kernel, s
 	    " (with most time of %" PRIu32 ")",
 	    kernel->grid[0], kernel->grid[1], kernel->grid[2], kernel->block[0], kernel->block[1],
 	    kernel->block[2], kernel->config_count);
-	SAY("a block", "%" PRIu32 " registers a thread, shared memory %s static, %s dynamic",
-	    kernel->registers, kp_human_bytes(kernel->static_shared_bytes, 3).text,
-	    kp_human_bytes(kernel->dynamic_shared_bytes, 3).text);
+	if (kernel->registers == 0) /* there is none without */
+		SAY("a block", "registers and shared memory are not in the trace");
+	else
+		SAY("a block",
+		    "%" PRIu32 " registers a thread, shared memory %s static, %s dynamic",
+		    kernel->registers, kp_human_bytes(kernel->static_shared_bytes, 3).text,
+		    kp_human_bytes(kernel->dynamic_shared_bytes, 3).text);
+	say_occupancy(tui, kernel, width);
 	for (size_t i = 0; i < kernel->shape_count && i < SHAPES; i++) {
 		const struct kp_shape_row *shape = &kernel->shapes[i];
 		SAY(i ? "" : "shapes",
@@ -165,6 +208,57 @@ static void say_host(struct kp_tui *tui, const struct kp_host_times *host, size_
 	SAY("call", "median %s", kp_human_duration(host->call.median_ns, DIGITS).text);
 	SAY("queue", "median %s from there to the start",
 	    kp_human_duration(host->queue.median_ns, DIGITS).text);
+}
+
+/* The names of a range and of those that enclose it, outermost first. */
+static void put_path(const struct kp_report_ranges *ranges, size_t number, char *out, size_t size)
+{
+	size_t path[KP_TUI_DEPTH], depth = 0, used = 0;
+	const char *domain = ranges->rows[number].domain;
+
+	for (; number != KP_RANGE_NO_PARENT && depth < KP_TUI_DEPTH;
+	     number = ranges->rows[number].parent)
+		path[depth++] = number;
+	if (domain[0])
+		used = (size_t)snprintf(out, size, "%s: ", domain);
+	for (bool first = true; depth-- > 0 && used < size; first = false)
+		used += (size_t)snprintf(out + used, size - used, "%s%s", first ? "" : " > ",
+					 ranges->rows[path[depth]].name);
+}
+
+/* In which NVTX ranges it was launched, those with most of its time first. */
+static void say_callers(struct kp_tui *tui, const struct kp_kernel_row *kernel, size_t width)
+{
+	const struct kp_report_ranges *ranges = tui->report->ranges;
+	size_t said = 0, more = 0;
+	uint64_t calls = 0;
+
+	if (!ranges || ranges->row_count == 0)
+		return;
+	kp_sheet_head(&tui->sheet, ranges->by == KP_OWNED_BY_TIME
+					   ? "Launched in (innermost NVTX ranges, by time)"
+					   : "Launched in (innermost NVTX ranges)");
+	for (size_t i = 0; i < ranges->caller_count; i++) {
+		const struct kp_range_caller *caller = &ranges->callers[i];
+		char path[512] = "";
+		if (caller->kernel != tui->kernel)
+			continue;
+		calls += caller->calls;
+		more += said == CALLERS;
+		if (said == CALLERS)
+			continue;
+		said++;
+		put_path(ranges, caller->range, path, sizeof path);
+		SAY(kp_human_duration((double)caller->total_ns, 3).text, "%9s launches in %s",
+		    kp_human_count(caller->calls).text, path);
+	}
+	if (more)
+		SAY("", "and in %zu more", more);
+	/* Ranges of several domains may each have a launch. */
+	if (calls < kernel->calls)
+		SAY("", "%9s in no range, or not known%s",
+		    kp_human_count(kernel->calls - calls).text,
+		    ranges->unattributed ? ": see kprof report --by range" : "");
 }
 
 /* Has the history of the kernel read, where that was not done. */
@@ -208,6 +302,7 @@ enum kp_status kp_page_kernel_fill(struct kp_tui *tui)
 	say_traffic(tui, &kernel->traffic, width);
 	say_launch(tui, kernel, width);
 	say_host(tui, &kernel->host, width);
+	say_callers(tui, kernel, width);
 	if (tui->history && tui->history->calls > 0) {
 		say_history(tui, width);
 		say_histogram(tui, width);

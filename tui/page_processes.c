@@ -110,7 +110,7 @@ static void what_text(const struct kp_tui *tui, const struct kp_item *item, stru
 	if (!row)
 		snprintf(out->text, sizeof out->text, "GPU %zu", item->index);
 	else if (KP_HAS(info, PROCESS, pid))
-		snprintf(out->text, sizeof out->text, "%" PRIu64, info->pid);
+		snprintf(out->text, sizeof out->text, " pid %" PRIu64, info->pid);
 	else
 		snprintf(out->text, sizeof out->text, "process");
 }

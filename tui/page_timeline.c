@@ -126,6 +126,12 @@ static const struct {
 	[KP_GAP_EDGE] = {'e', KP_ROLE_GAP_OTHER},   [KP_GAP_UNKNOWN] = {'u', KP_ROLE_GAP_OTHER},
 };
 
+static const char *const cause_words[KP_GAP_CAUSE_COUNT] = {
+#define WORDS(name, key, text) [KP_GAP_##name] = (text),
+	KP_GAP_CAUSES(WORDS)
+#undef WORDS
+};
+
 static unsigned most_of(const float *parts)
 {
 	unsigned most = 0;
@@ -135,19 +141,30 @@ static unsigned most_of(const float *parts)
 	return most;
 }
 
+static unsigned cause_at(const struct kp_track *track, size_t column)
+{
+	return most_of(&track->values[column * KP_GAP_CAUSE_COUNT]);
+}
+
+static bool shows_gap(const struct kp_tracks *tracks, const struct kp_track *track, size_t column)
+{
+	return track->bins[column].covered_ns >= WORTH * kp_tracks_column_ns(tracks);
+}
+
 /* Idle time: the letter of its cause, large parts of a column in capitals. */
 static void draw_gaps(struct kp_tui *tui, size_t row, const struct kp_track *track)
 {
 	double width_ns = kp_tracks_column_ns(tui->tracks);
 
 	for (size_t i = 0; i < tui->tracks->columns; i++) {
-		double part = track->bins[i].covered_ns / width_ns;
-		unsigned cause = most_of(&track->values[i * KP_GAP_CAUSE_COUNT]);
-		if (!(part >= WORTH))
-			continue;
+		unsigned cause = cause_at(track, i);
 		uint32_t letter = (uint32_t)causes[cause].letter;
-		kp_canvas_fill(&tui->canvas, row, label_columns(tui) + i, 1,
-			       part >= 0.5 ? letter - 'a' + 'A' : letter, causes[cause].role);
+		if (!shows_gap(tui->tracks, track, i))
+			continue;
+		if (track->bins[i].covered_ns >= width_ns / 2)
+			letter = letter - 'a' + 'A';
+		kp_canvas_fill(&tui->canvas, row, label_columns(tui) + i, 1, letter,
+			       causes[cause].role);
 	}
 }
 
@@ -198,7 +215,9 @@ static void draw_boxes(struct kp_tui *tui, size_t row, const struct kp_track *tr
 		const struct kp_track_block *block = &track->blocks[i];
 		bool goes_on = block->end_ns > tracks->to_ns;
 		size_t from = kp_tracks_column(tracks, block->start_ns);
-		size_t to = kp_tracks_column(tracks, block->end_ns) + goes_on;
+		size_t to = block->end_ns + 1 < tracks->to_ns
+				    ? kp_tracks_column(tracks, block->end_ns)
+				    : tracks->columns;
 		enum kp_role role = role_of(track, block->name);
 		if (to < from + LEAST_BOX || block->start_ns >= tracks->to_ns)
 			continue;
@@ -228,28 +247,29 @@ static void draw_track(struct kp_tui *tui, size_t row, const struct kp_track *tr
 	}
 }
 
-/* The scale: where the window begins and ends, and how long it is. */
+/* The scale: where the window begins and ends, and how long it is, with what has room. */
 static void draw_scale(struct kp_tui *tui, size_t row)
 {
-	size_t columns = tui->tracks->columns;
+	size_t columns = tui->tracks->columns, left = label_columns(tui), taken, width;
+	const struct kp_human length = kp_human_duration(length_ns(tui), DIGITS);
 	char text[128];
 
-	kp_canvas_fill(&tui->canvas, row, label_columns(tui), columns, 0x2500, KP_ROLE_AXIS);
+	kp_canvas_fill(&tui->canvas, row, left, columns, 0x2500, KP_ROLE_AXIS);
 	snprintf(text, sizeof text, "%s ", kp_human_duration(start_ns(tui), DIGITS).text);
-	kp_canvas_put(&tui->canvas, row, label_columns(tui), columns, KP_ROLE_AXIS, text);
+	taken = kp_canvas_put(&tui->canvas, row, left, columns, KP_ROLE_AXIS, text);
 	snprintf(text, sizeof text, " %s ",
 		 kp_human_duration(start_ns(tui) + length_ns(tui), DIGITS).text);
-	kp_canvas_put_right(&tui->canvas, row, label_columns(tui), columns, KP_ROLE_AXIS, text);
-	if (tui->tracks->stretched)
-		snprintf(text, sizeof text, " %s ", kp_human_duration(length_ns(tui), DIGITS).text);
-	else
-		snprintf(text, sizeof text, " %s, %s kernels ",
-			 kp_human_duration(length_ns(tui), DIGITS).text,
-			 kp_human_count(tui->tracks->launches).text);
-	if (columns > 44)
-		kp_canvas_put(&tui->canvas, row,
-			      label_columns(tui) + columns / 2 - kp_canvas_width(text) / 2,
-			      columns / 2, KP_ROLE_HEAD, text);
+	kp_canvas_put_right(&tui->canvas, row, left, columns, KP_ROLE_AXIS, text);
+	width = kp_canvas_width(text);
+	taken = 2 * (taken > width ? taken : width) + 2;
+	snprintf(text, sizeof text, " %s, %s kernels ", length.text,
+		 kp_human_count(tui->tracks->launches).text);
+	if (tui->tracks->stretched || taken + kp_canvas_width(text) > columns)
+		snprintf(text, sizeof text, " %s ", length.text);
+	width = kp_canvas_width(text);
+	if (taken + width <= columns)
+		kp_canvas_put(&tui->canvas, row, left + columns / 2 - width / 2, width,
+			      KP_ROLE_HEAD, text);
 }
 
 /* The block of a track at the cursor; NULL: there is none, or they are too many. */
@@ -273,11 +293,6 @@ static const struct kp_track *track_here(const struct kp_tui *tui)
 /* What is at the cursor in the selected track, in words. */
 static void describe(const struct kp_tui *tui, const struct kp_track *track, char *out, size_t size)
 {
-	static const char *const words[KP_GAP_CAUSE_COUNT] = {
-#define WORDS(name, key, text) [KP_GAP_##name] = (text),
-		KP_GAP_CAUSES(WORDS)
-#undef WORDS
-	};
 	size_t column = kp_tracks_column(tui->tracks, tui->cursor_ns);
 	const struct kp_track_bin *bin = &track->bins[column];
 	const struct kp_track_block *block = block_at(tui, track);
@@ -285,8 +300,7 @@ static void describe(const struct kp_tui *tui, const struct kp_track *track, cha
 
 	if (track->kind == KP_TRACK_GAPS)
 		snprintf(out, size, "idle %.0f %% of this column: %s", part,
-			 part > 0 ? words[most_of(&track->values[column * KP_GAP_CAUSE_COUNT])]
-				  : "never");
+			 part > 0 ? cause_words[cause_at(track, column)] : "never");
 	else if (track->kind == KP_TRACK_COUNTERS)
 		snprintf(out, size, "%.0f GB/s, at most %.0f in this window",
 			 bin->covered_ns > 0 ? track->values[column] / bin->covered_ns : 0,
@@ -302,11 +316,10 @@ static void describe(const struct kp_tui *tui, const struct kp_track *track, cha
 		snprintf(out, size, "nothing here");
 }
 
+/* The cursor's column, with nothing but blanks beneath where no track is. */
 static void draw_cursor(struct kp_tui *tui, struct kp_area area)
 {
-	const struct kp_track *track = track_here(tui);
 	size_t column = label_columns(tui) + kp_tracks_column(tui->tracks, tui->cursor_ns);
-	char text[512], what[384] = "";
 
 	for (size_t i = 0; i < area.rows; i++) {
 		struct kp_cell *cell = kp_canvas_at(&tui->canvas, area.row + i, column);
@@ -316,18 +329,54 @@ static void draw_cursor(struct kp_tui *tui, struct kp_area area)
 		else if (cell)
 			cell->role = KP_ROLE_SELECTED;
 	}
+}
+
+static void draw_what_is_there(struct kp_tui *tui, size_t row)
+{
+	const struct kp_track *track = track_here(tui);
+	double at_ns = (double)(tui->cursor_ns - tui->span.first_ns);
+	char text[512], what[384] = "";
+
 	if (track)
 		describe(tui, track, what, sizeof what);
-	snprintf(text, sizeof text, " at %s: %s",
-		 kp_human_duration((double)(tui->cursor_ns - tui->span.first_ns), DIGITS + 2).text,
-		 what);
-	kp_canvas_put(&tui->canvas, area.row + area.rows, 0, tui->canvas.columns, KP_ROLE_STRONG,
-		      text);
+	snprintf(text, sizeof text, " at %s: %s", kp_human_duration(at_ns, DIGITS + 2).text, what);
+	kp_canvas_put(&tui->canvas, row, 0, tui->canvas.columns, KP_ROLE_STRONG, text);
+}
+
+/* What the letters of idle time on the screen mean, those of most time first. */
+static void explain_gaps(const struct kp_tui *tui, size_t columns, struct kp_sheet *sheet)
+{
+	double totals[KP_GAP_CAUSE_COUNT] = {0};
+	char text[512] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; i < tui->tracks->count; i++) {
+		const struct kp_track *track = &tui->tracks->tracks[i];
+		for (size_t k = 0; track->kind == KP_TRACK_GAPS && k < tui->tracks->columns; k++)
+			if (shows_gap(tui->tracks, track, k))
+				totals[cause_at(track, k)] += track->bins[k].covered_ns;
+	}
+	for (;;) {
+		unsigned most = 0;
+		for (unsigned k = 1; k < KP_GAP_CAUSE_COUNT; k++)
+			most = totals[k] > totals[most] ? k : most;
+		if (!(totals[most] > 0) || used + 80 > sizeof text)
+			break;
+		totals[most] = 0;
+		used += (size_t)snprintf(text + used, sizeof text - used, "%c %s; ",
+					 causes[most].letter, cause_words[most]);
+	}
+	kp_sheet_clear(sheet);
+	if (used)
+		kp_sheet_say(sheet, KP_ROLE_DIM, columns, "idle",
+			     "%scapital: half of the column or more", text);
 }
 
 void kp_page_timeline_draw(struct kp_tui *tui, struct kp_area area)
 {
 	const struct kp_list *list = kp_tui_list(tui);
+	struct kp_sheet legend = {0};
+	size_t drawn = 0;
 
 	if (!tui->tracks)
 		return;
@@ -336,9 +385,22 @@ void kp_page_timeline_draw(struct kp_tui *tui, struct kp_area area)
 	area.rows = area.rows > 2 ? area.rows - 2 : 0;
 	tui->body = area;
 	kp_table_scroll(tui, area.rows);
-	for (size_t i = 0; i < area.rows && list->top + i < tui->item_count; i++)
-		draw_track(tui, area.row + i, &tui->tracks->tracks[tui->items[list->top + i].index],
-			   list->top + i == list->selected);
+	draw_what_is_there(tui, area.row + area.rows);
+	for (; drawn < area.rows && list->top + drawn < tui->item_count; drawn++)
+		draw_track(tui, area.row + drawn,
+			   &tui->tracks->tracks[tui->items[list->top + drawn].index],
+			   list->top + drawn == list->selected);
+	explain_gaps(tui, area.columns - 1, &legend);
+	if (drawn + 1 + legend.count <= area.rows) {
+		area.rows -= legend.count;
+		kp_sheet_draw(&legend, &tui->canvas,
+			      (struct kp_area){.row = area.row + area.rows,
+					       .column = 1,
+					       .rows = legend.count,
+					       .columns = area.columns - 1},
+			      0);
+	}
+	kp_sheet_fini(&legend);
 	draw_cursor(tui, area);
 }
 

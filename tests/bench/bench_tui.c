@@ -152,7 +152,10 @@ int main(int argc, char **argv)
 	struct kp_tui_source source = {
 		.paths = paths,
 		.path_count = 1,
-		.options = {.threshold_pct = 30, .busy_shares = true, .timeline = true},
+		.options = {.threshold_pct = 30,
+			    .busy_shares = true,
+			    .ranges = true,
+			    .timeline = true},
 	};
 	double begin_s = now_s();
 	struct kp_tui tui;
