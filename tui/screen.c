@@ -27,11 +27,29 @@ static const char *subject_of(const struct kp_tui *tui)
 	return tui->top->view.subject ? tui->top->view.subject : "";
 }
 
+/* What must not be overlooked: that the trace has not all that was launched. */
+static void describe_missing(const struct kp_report *report, char *out, size_t size)
+{
+	const struct kp_report_counts *counts = &report->counts;
+	const struct kp_damage *damage = &counts->damage;
+	uint64_t missing = 0;
+
+	for (size_t i = 0; i < report->process_count; i++)
+		missing += report->processes[i].missing_known ? report->processes[i].missing : 0;
+	out[0] = '\0';
+	if (missing > 0)
+		snprintf(out, size, " (%s missing: see i)", kp_human_count(missing).text);
+	else if (counts->dropped || counts->unwritten || counts->lost || damage->damaged_chunks ||
+		 damage->missing_chunks || damage->torn_tail || counts->processes_refused)
+		snprintf(out, size, " (incomplete: see i)");
+}
+
 /* What is known of the whole, before anything is read or after. */
 static void describe(const struct kp_tui *tui, char *out, size_t size)
 {
 	const struct kp_report *report = tui->report;
 	uint64_t promised = 0;
+	char missing[64];
 
 	if (tui->top) {
 		kp_live_describe(tui, out, size);
@@ -46,9 +64,10 @@ static void describe(const struct kp_tui *tui, char *out, size_t size)
 			 kp_human_count(promised).text);
 		return;
 	}
-	snprintf(out, size, "%zu GPU%s, %s kernels, %s of span, busy %s", report->gpu_count,
+	describe_missing(report, missing, sizeof missing);
+	snprintf(out, size, "%zu GPU%s, %s kernels%s, %s of span, busy %s", report->gpu_count,
 		 report->gpu_count == 1 ? "" : "s", kp_human_count(report->counts.kernels).text,
-		 kp_human_duration((double)report->span_ns, DIGITS).text,
+		 missing, kp_human_duration((double)report->span_ns, DIGITS).text,
 		 kp_human_percent(report->span_ns
 					  ? 100 * (double)report->busy_ns / (double)report->span_ns
 					  : 0)
