@@ -64,45 +64,64 @@ static double length_ns(const struct kp_tui *tui)
 	return (double)(tui->tracks->to_ns - tui->tracks->from_ns);
 }
 
-enum kp_status kp_page_timeline_fill(struct kp_tui *tui)
+static const struct kp_track *track_here(const struct kp_tui *tui)
 {
-	enum kp_status status = KP_OK;
+	const struct kp_item *item = kp_tui_selected(tui);
 
-	if (!tui->tracks)
-		look_at(tui, 0, 1e300);
-	else if (tui->tracks->columns != columns_of(tui) ||
-		 (!tui->tracks_whole && tui->scanning != KP_SCAN_TRACKS))
-		look_at(tui, start_ns(tui), length_ns(tui) - 1);
-	tui->item_count = 0;
-	for (size_t i = 0; tui->tracks && i < tui->tracks->count && status == KP_OK; i++)
-		status = kp_tui_add(tui, (struct kp_item){.index = tui->tracks->order[i]});
-	return status;
+	return item ? &tui->tracks->tracks[item->index] : NULL;
 }
 
 /* The track that the user chose: one that is not (yet) in the window is remembered. */
 static void remember(struct kp_tui *tui)
 {
 	size_t selected = tui->lists[KP_PAGE_TIMELINE].selected;
-	const struct kp_tracks *tracks = tui->tracks;
+	const struct kp_track *track = tui->page == KP_PAGE_TIMELINE ? track_here(tui) : NULL;
 
-	if (!tracks || selected >= tracks->count || tui->chosen_at == selected)
+	if (!track || tui->chosen_at == selected)
 		return;
-	tui->chosen = tracks->tracks[tracks->order[selected]];
+	tui->chosen = *track;
 	tui->chosen_at = selected;
+}
+
+/* Selects it again, or else what is in its place. */
+static void select_chosen(struct kp_tui *tui)
+{
+	struct kp_list *list = &tui->lists[KP_PAGE_TIMELINE];
+
+	for (size_t i = 0; i < tui->item_count; i++) {
+		if (kp_track_is(&tui->chosen, &tui->tracks->tracks[tui->items[i].index]))
+			list->selected = i;
+	}
+	if (tui->item_count > 0 && list->selected >= tui->item_count)
+		list->selected = tui->item_count - 1;
+	tui->chosen_at = list->selected;
+}
+
+enum kp_status kp_page_timeline_fill(struct kp_tui *tui)
+{
+	const char *filter = tui->lists[KP_PAGE_TIMELINE].filter;
+	enum kp_status status = KP_OK;
+
+	remember(tui);
+	if (!tui->tracks)
+		look_at(tui, 0, 1e300);
+	else if (tui->tracks->columns != columns_of(tui) ||
+		 (!tui->tracks_whole && tui->scanning != KP_SCAN_TRACKS))
+		look_at(tui, start_ns(tui), length_ns(tui) - 1);
+	tui->item_count = 0;
+	for (size_t i = 0; tui->tracks && i < tui->tracks->count && status == KP_OK; i++) {
+		uint32_t index = tui->tracks->order[i];
+		if (kp_tui_holds(tui->tracks->tracks[index].label, filter))
+			status = kp_tui_add(tui, (struct kp_item){.index = index});
+	}
+	if (tui->tracks)
+		select_chosen(tui);
+	return status;
 }
 
 void kp_page_timeline_take(struct kp_tui *tui, struct kp_tracks *tracks)
 {
-	struct kp_list *list = &tui->lists[KP_PAGE_TIMELINE];
-
 	remember(tui);
-	for (size_t i = 0; i < tracks->count; i++) {
-		if (kp_track_is(&tui->chosen, &tracks->tracks[tracks->order[i]]))
-			list->selected = i;
-	}
-	if (tracks->count > 0 && list->selected >= tracks->count)
-		list->selected = tracks->count - 1;
-	tui->chosen_at = list->selected;
 	kp_tracks_free(tui->tracks);
 	tui->tracks = tracks;
 	if (tui->page == KP_PAGE_TIMELINE)
@@ -283,13 +302,6 @@ static const struct kp_track_block *block_at(const struct kp_tui *tui, const str
 	return NULL;
 }
 
-static const struct kp_track *track_here(const struct kp_tui *tui)
-{
-	const struct kp_item *item = kp_tui_selected(tui);
-
-	return item ? &tui->tracks->tracks[item->index] : NULL;
-}
-
 /* What is at the cursor in the selected track, in words. */
 static void describe(const struct kp_tui *tui, const struct kp_track *track, char *out, size_t size)
 {
@@ -350,8 +362,8 @@ static void explain_gaps(const struct kp_tui *tui, size_t columns, struct kp_she
 	char text[512] = "";
 	size_t used = 0;
 
-	for (size_t i = 0; i < tui->tracks->count; i++) {
-		const struct kp_track *track = &tui->tracks->tracks[i];
+	for (size_t i = 0; i < tui->item_count; i++) {
+		const struct kp_track *track = &tui->tracks->tracks[tui->items[i].index];
 		for (size_t k = 0; track->kind == KP_TRACK_GAPS && k < tui->tracks->columns; k++)
 			if (shows_gap(tui->tracks, track, k))
 				totals[cause_at(track, k)] += track->bins[k].covered_ns;
@@ -390,6 +402,11 @@ void kp_page_timeline_draw(struct kp_tui *tui, struct kp_area area)
 		draw_track(tui, area.row + drawn,
 			   &tui->tracks->tracks[tui->items[list->top + drawn].index],
 			   list->top + drawn == list->selected);
+	if (tui->item_count == 0 && area.rows > 0)
+		kp_canvas_put(&tui->canvas, area.row, 1, area.columns - 1, KP_ROLE_DIM,
+			      list->filter[0] ? "No track passes the filter; \\ changes it."
+			      : tui->scanning ? "Reading ..."
+					      : "Nothing is in this window.");
 	explain_gaps(tui, area.columns - 1, &legend);
 	if (drawn + 1 + legend.count <= area.rows) {
 		area.rows -= legend.count;
@@ -413,7 +430,11 @@ void kp_page_timeline_enter(struct kp_tui *tui)
 	bool known = track && track->kind == KP_TRACK_STREAM &&
 		     (block || track->bins[column].weight > 0);
 
-	if (!known || !tui->report || !tui->part.complete) {
+	if (known && (!tui->report || !tui->part.complete)) {
+		kp_tui_say(tui, "Kernels can be opened once the whole trace is read.");
+		return;
+	}
+	if (!known) {
 		kp_tui_say(tui, "There is no kernel at the cursor; ↑ and ↓ select a stream.");
 		return;
 	}

@@ -135,6 +135,7 @@ bool kp_tui_has_tab(const struct kp_tui *tui, enum kp_page_id page)
 static void turn_to(struct kp_tui *tui, enum kp_page_id page)
 {
 	tui->page = page;
+	tui->item_count = 0; /* they are those of the page before */
 	tui->stale = true;
 }
 
