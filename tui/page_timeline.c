@@ -7,6 +7,7 @@
 #include "tui/actions.h"
 #include "tui/state.h"
 #include "tui/table.h"
+#include "tui/timeline_page.h"
 
 #define LEAST_WINDOW 64 /* ns */
 #define DIGITS 4

@@ -8,9 +8,8 @@
 
 #include "tui/canvas.h"
 
-struct kp_item;
-struct kp_tracks;
 struct kp_tui;
+struct kp_item;
 
 /* Where a view is a tab: they follow each other with Tab, the others open above them. */
 enum kp_tab { KP_TAB_NONE, KP_TAB_TRACE, KP_TAB_LIVE };
@@ -142,12 +141,5 @@ void kp_page_plan_draw(struct kp_tui *tui, struct kp_area area);
 void kp_page_plan_enter(struct kp_tui *tui);
 const char *kp_page_plan_name(const struct kp_tui *tui, const struct kp_item *item);
 extern const struct kp_column kp_page_plan_columns[KP_PLAN_COLUMNS];
-
-enum kp_status kp_page_timeline_fill(struct kp_tui *tui);
-/* Shows other tracks, which it frees later, and selects the one that was. */
-void kp_page_timeline_take(struct kp_tui *tui, struct kp_tracks *tracks);
-void kp_page_timeline_draw(struct kp_tui *tui, struct kp_area area);
-void kp_page_timeline_enter(struct kp_tui *tui);
-const char *kp_page_timeline_name(const struct kp_tui *tui, const struct kp_item *item);
 
 #endif

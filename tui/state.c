@@ -8,6 +8,7 @@
 #include "trace/vector.h"
 #include "tui/live.h"
 #include "tui/plan_edit.h"
+#include "tui/timeline_page.h"
 
 static enum kp_status load(struct kp_tui *tui)
 {
