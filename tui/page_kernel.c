@@ -213,7 +213,7 @@ static void say_host(struct kp_tui *tui, const struct kp_host_times *host, size_
 /* The names of a range and of those that enclose it, outermost first. */
 static void put_path(const struct kp_report_ranges *ranges, size_t number, char *out, size_t size)
 {
-	size_t path[KP_TUI_DEPTH], depth = 0, used = 0;
+	size_t path[KP_TUI_DEPTH] = {0}, depth = 0, used = 0;
 	const char *domain = ranges->rows[number].domain;
 
 	for (; number != KP_RANGE_NO_PARENT && depth < KP_TUI_DEPTH;
