@@ -267,8 +267,9 @@ static bool take_scanned(struct kp_tui *tui)
 		tui->scanning = KP_SCAN_NOTHING;
 	if (fresh.status != KP_OK)
 		kp_tui_say(tui, "The trace cannot be read: %s.", kp_status_message(fresh.status));
-	tui->stale |= fresh.ended || fresh.tracks || fresh.history;
-	return true;
+	bool changed = fresh.ended || fresh.tracks || fresh.history;
+	tui->stale |= changed;
+	return changed;
 }
 
 bool kp_tui_works(const struct kp_tui *tui)

@@ -313,25 +313,41 @@ static enum kp_status take_key(struct kp_tui *tui, int kind, wint_t code)
 	return KP_OK;
 }
 
-static enum kp_status run(const struct terminal *terminal, struct kp_tui *tui)
+/* Draws and shows. */
+static enum kp_status paint(const struct terminal *terminal, struct kp_tui *tui)
 {
 	enum kp_status status = kp_tui_draw(tui);
 
+	if (status == KP_OK && !tui->closed)
+		show(terminal, tui);
+	return status;
+}
+
+static enum kp_status run(const struct terminal *terminal, struct kp_tui *tui)
+{
+	enum kp_status status = paint(terminal, tui);
+	unsigned idle_ms = 0;
+
 	while (status == KP_OK && !tui->closed) {
 		wint_t code = 0;
-		show(terminal, tui);
 		bool works = kp_tui_works(tui);
-		timeout(tui->scanning ? SCAN_MS : works ? IDLE_MS : -1);
+		int wait_ms = tui->scanning ? SCAN_MS : works ? IDLE_MS : -1;
+		timeout(wait_ms);
 		errno = 0;
 		int kind = get_wch(&code);
 		if (kind == ERR && errno != EINTR && (!works || !isatty(STDIN_FILENO)))
 			break; /* the terminal is gone */
 		if (kind != ERR)
 			status = take_key(tui, kind, code);
+		bool changed = kind != ERR || errno == EINTR;
 		if (status == KP_OK)
-			kp_tui_work(tui);
-		if (status == KP_OK)
-			status = kp_tui_draw(tui);
+			changed |= kp_tui_work(tui);
+		/* How far reading has come is told at leisure. */
+		idle_ms = changed || wait_ms < 0 ? IDLE_MS : idle_ms + (unsigned)wait_ms;
+		if (status == KP_OK && idle_ms >= IDLE_MS) {
+			status = paint(terminal, tui);
+			idle_ms = 0;
+		}
 	}
 	return status;
 }
