@@ -27,6 +27,7 @@
 #define KP_RANGE_ROWS_LEAST ((size_t)1 << 13)
 #define KP_RANGE_ROWS_MOST ((size_t)1 << 16)
 #define KP_RANGE_ROW_BYTES 16
+#define KP_RANGE_CALLERS_MOST ((size_t)1 << 16)
 
 #define KP_RANGE_NO_PARENT SIZE_MAX
 
@@ -63,6 +64,12 @@ struct kp_range_row {
 	double kernel_pct; /* of the report's kernel time */
 };
 
+/* What one kernel was launched in: the innermost ranges of each domain. */
+struct kp_range_caller {
+	size_t kernel, range; /* rows of the report */
+	uint64_t calls, total_ns;
+};
+
 struct kp_report_ranges {
 	const struct kp_range_row *rows; /* each before those it encloses, largest first */
 	size_t row_count;
@@ -73,6 +80,9 @@ struct kp_report_ranges {
 	uint64_t owned, outside, unattributed;
 	uint64_t owned_ns, outside_ns, unattributed_ns;
 	const char *why_time; /* why by time: one sentence; NULL: it is not */
+	/* By kernel, then longest first; no more than KP_RANGE_CALLERS_MOST. */
+	const struct kp_range_caller *callers;
+	size_t caller_count; /* 0: not asked for, or there are none */
 };
 
 /* How often ranges of a name came. */

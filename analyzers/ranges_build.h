@@ -11,7 +11,7 @@
 struct kp_ranges_kernel {
 	uint64_t start_ns, end_ns; /* 0: unknown */
 	uint64_t at_ns;            /* when it was launched; by time: when it started */
-	uint32_t thread, use;
+	uint32_t thread, use, row;
 	bool known;
 };
 
@@ -38,6 +38,10 @@ struct kp_ranges_row {
 	uint64_t kernels, kernel_ns, own_kernels, own_kernel_ns, busy_ns, idle_ns;
 };
 
+struct kp_ranges_caller {
+	uint64_t calls, total_ns;
+};
+
 struct kp_build_ranges {
 	struct kp_ranges_process *processes;
 	struct kp_intern texts;    /* names and domains */
@@ -46,6 +50,10 @@ struct kp_build_ranges {
 	size_t row_count, row_capacity, rows_most;
 	struct kp_owned_phase (*phases)[KP_PHASE_COUNT]; /* by use */
 	size_t phase_count, phase_capacity;
+	bool wants_callers;
+	struct kp_intern caller_keys; /* (row of the kernel, row of the range) */
+	struct kp_ranges_caller *callers;
+	size_t caller_capacity;
 	uint64_t ranges, left_out, kept;
 	uint64_t damaged_chunks; /* so far */
 	uint64_t owned, outside, unattributed;
@@ -63,5 +71,11 @@ struct kp_ranges_link {
 };
 enum kp_status kp_ranges_linked(void *context, struct kp_range_stack *stack,
 				struct kp_range_node *node);
+/* report_ranges_callers.c: notes the innermost range of a kernel; into the report, where each row
+ * of ranges has its place. Errors: KP_NO_MEMORY. */
+enum kp_status kp_ranges_call(struct kp_build_ranges *ranges, uint32_t range,
+			      const struct kp_ranges_kernel *kernel);
+enum kp_status kp_ranges_put_callers(struct kp_builder *builder, const size_t *place,
+				     struct kp_report_ranges *out);
 
 #endif

@@ -68,7 +68,8 @@ struct kp_gpu_row {
 struct kp_report_options {
 	double threshold_pct; /* of kernel time; rows above it are marked. 30 by default */
 	bool busy_shares;     /* compute busy_pct and span_pct of the rows; else they are 0 */
-	bool ranges;          /* find out what NVTX ranges own; else NULL */
+	bool ranges;          /* find out what NVTX ranges own; else NULL, */
+	bool callers;         /* and in which each kernel was launched; else none */
 	bool timeline;        /* compute the timeline and exclusive times; else NULL and 0 */
 	bool no_iterations;   /* of the timeline leave out iterations and phases, */
 	bool no_fusion;       /* and candidates of fusion */

@@ -69,6 +69,7 @@ enum kp_status kp_build_ranges_begin(struct kp_builder *builder)
 	if (!builder->ranges)
 		return KP_NO_MEMORY;
 	builder->ranges->rows_most = rows_most(builder->reader);
+	builder->ranges->wants_callers = builder->report->options.callers;
 	builder->ranges->damaged_chunks = kp_reader_damage(builder->reader).damaged_chunks;
 	builder->ranges->processes = calloc(processes, sizeof(*builder->ranges->processes));
 	if (!builder->ranges->processes)
@@ -104,6 +105,8 @@ void kp_build_ranges_end(struct kp_builder *builder)
 	free(ranges->phases);
 	kp_intern_fini(&ranges->texts);
 	kp_intern_fini(&ranges->row_keys);
+	kp_intern_fini(&ranges->caller_keys);
+	free(ranges->callers);
 	free(ranges);
 	builder->ranges = NULL;
 }
@@ -178,6 +181,7 @@ static enum kp_status add_launches(struct kp_ranges_process *own, const struct k
 		kernel->end_ns = valid ? launch->end_ns : 0;
 		kernel->thread = 0;
 		kernel->use = slots[launch->config].use;
+		kernel->row = slots[launch->config].row_plus_one - 1;
 		kernel->known = valid;
 	}
 	own->batch_count += event->count;
@@ -208,13 +212,15 @@ static enum kp_status add_tied(struct kp_builder *builder, const struct kp_proce
 			       const struct kp_tie_record *record, bool known, uint32_t thread,
 			       uint64_t at_ns)
 {
-	const struct kp_build_slot *slots = builder->processes[process->index].slots;
+	const struct kp_build_slot *slot =
+		&builder->processes[process->index].slots[record->config - process->configs];
 	const struct kp_ranges_kernel kernel = {
 		.start_ns = record->start_ns,
 		.end_ns = record->end_ns,
 		.at_ns = at_ns,
 		.thread = thread,
-		.use = slots[record->config - process->configs].use,
+		.use = slot->use,
+		.row = slot->row_plus_one - 1,
 		.known = known,
 	};
 

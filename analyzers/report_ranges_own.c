@@ -103,6 +103,7 @@ struct owner {
 	const struct kp_ranges_kernel *kernel;
 	bool phases[KP_PHASE_COUNT]; /* it belongs to */
 	bool owned;
+	enum kp_status status;
 };
 
 static void note_phase(struct owner *owner, uint32_t name)
@@ -152,6 +153,8 @@ static void add_run(struct kp_build_ranges *ranges, struct kp_range_node *node, 
 static void give(struct owner *owner, struct kp_range_node *node, bool innermost)
 {
 	owner->owned = true;
+	if (innermost && owner->status == KP_OK)
+		owner->status = kp_ranges_call(owner->ranges, node->row, owner->kernel);
 	note_phase(owner, node->name);
 	add_run(owner->ranges, node, innermost, owner->kernel, 1);
 }
@@ -250,8 +253,8 @@ static void add_to_phases(const struct owner *owner)
 			add_to_phase(owner->ranges, kernel, i);
 }
 
-static void own_one(struct kp_builder *builder, const struct kp_process *process,
-		    const struct kp_ranges_kernel *kernel)
+static enum kp_status own_one(struct kp_builder *builder, const struct kp_process *process,
+			      const struct kp_ranges_kernel *kernel)
 {
 	struct kp_build_ranges *ranges = builder->ranges;
 	struct kp_ranges_process *own = &ranges->processes[process->index];
@@ -261,7 +264,7 @@ static void own_one(struct kp_builder *builder, const struct kp_process *process
 	if (!kernel->known || (own->doubt && is_ambiguous(&own->index, kernel->at_ns))) {
 		ranges->unattributed++;
 		ranges->unattributed_ns += duration_ns;
-		return;
+		return KP_OK;
 	}
 	if (own->doubt)
 		give_by_time(&owner, &own->index);
@@ -273,6 +276,7 @@ static void own_one(struct kp_builder *builder, const struct kp_process *process
 	ranges->outside += !owner.owned;
 	ranges->owned_ns += owner.owned ? duration_ns : 0;
 	ranges->outside_ns += owner.owned ? 0 : duration_ns;
+	return owner.status;
 }
 
 /* ---- kernels in a row ---- */
@@ -283,9 +287,10 @@ static bool is_simple(const struct kp_ranges_process *own)
 	return own->doubt && own->index.stack_count == 1 && !own->index.stacks->of_process;
 }
 
-/* Then: all from the first on, which is known, that the same ranges own. Returns how many. */
-static size_t own_run(struct kp_build_ranges *ranges, const struct kp_process *process,
-		      const struct kp_ranges_kernel *kernels, size_t count, uint64_t watermark_ns)
+/* Then: all from the first on, which is known, that the same ranges own; *length: how many. */
+static enum kp_status own_run(struct kp_build_ranges *ranges, const struct kp_process *process,
+			      const struct kp_ranges_kernel *kernels, size_t count,
+			      uint64_t watermark_ns, size_t *length)
 {
 	struct kp_ranges_process *own = &ranges->processes[process->index];
 	struct kp_range_stack *stack = own->index.stacks;
@@ -302,12 +307,16 @@ static size_t own_run(struct kp_build_ranges *ranges, const struct kp_process *p
 		note_phase(&owner, stack->nodes[node].name);
 		add_run(ranges, &stack->nodes[node], node == at, kernels, run);
 	}
+	bool calls = ranges->wants_callers && at != KP_RANGE_NONE;
+	for (size_t k = 0; calls && k < run && owner.status == KP_OK; k++)
+		owner.status = kp_ranges_call(ranges, stack->nodes[at].row, &kernels[k]);
 	for (unsigned i = 0; i < KP_PHASE_COUNT; i++)
 		for (size_t k = 0; owner.phases[i] && k < run; k++)
 			add_to_phase(ranges, &kernels[k], i);
 	*(at == KP_RANGE_NONE ? &ranges->outside : &ranges->owned) += run;
 	*(at == KP_RANGE_NONE ? &ranges->outside_ns : &ranges->owned_ns) += sum_ns;
-	return run;
+	*length = run;
+	return owner.status;
 }
 
 /* ---- a batch ---- */
@@ -382,6 +391,7 @@ enum kp_status kp_ranges_own(struct kp_builder *builder, const struct kp_process
 			     uint64_t watermark_ns)
 {
 	struct kp_ranges_process *own = &builder->ranges->processes[process->index];
+	enum kp_status status = KP_OK;
 	size_t left = 0;
 
 	if (!own->batch_count)
@@ -390,18 +400,18 @@ enum kp_status kp_ranges_own(struct kp_builder *builder, const struct kp_process
 		return KP_NO_MEMORY;
 	if (sort_batch(own) != KP_OK)
 		return KP_NO_MEMORY;
-	for (size_t i = 0, taken; i < own->batch_count; i += taken) {
+	for (size_t i = 0, taken; i < own->batch_count && status == KP_OK; i += taken) {
 		const struct kp_ranges_kernel *kernel = &own->batch[i];
 
 		taken = 1;
 		if (kernel->at_ns >= watermark_ns)
 			own->batch[left++] = *kernel;
 		else if (is_simple(own) && kernel->known)
-			taken = own_run(builder->ranges, process, kernel, own->batch_count - i,
-					watermark_ns);
+			status = own_run(builder->ranges, process, kernel, own->batch_count - i,
+					 watermark_ns, &taken);
 		else
-			own_one(builder, process, kernel);
+			status = own_one(builder, process, kernel);
 	}
 	own->batch_count = own->left_count = left;
-	return KP_OK;
+	return status;
 }

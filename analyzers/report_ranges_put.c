@@ -180,6 +180,7 @@ static enum kp_status put_rows(struct kp_builder *builder, struct kp_report_rang
 			put_row(&putting, sorted[i]);
 		out->rows = putting.rows;
 		out->row_count = putting.count;
+		status = kp_ranges_put_callers(builder, putting.place, out);
 	}
 	free(sorted);
 	free(order.rank);

@@ -13,6 +13,18 @@ void kp_history_fini(struct kp_history *history)
 	*history = (struct kp_history){0};
 }
 
+struct kp_history *kp_history_copy(const struct kp_history *history)
+{
+	struct kp_history *copy = malloc(sizeof *copy);
+
+	if (!copy)
+		return NULL;
+	*copy = *history;
+	copy->matches = NULL;
+	copy->process_count = 0;
+	return copy;
+}
+
 static bool *match(const struct kp_process *process, const char *mangled)
 {
 	bool *matches = calloc(process->config_count + 1, sizeof *matches);
@@ -26,23 +38,22 @@ static bool *match(const struct kp_process *process, const char *mangled)
 }
 
 enum kp_status kp_history_begin(struct kp_history *history, const struct kp_reader *reader,
-				const struct kp_kernel_row *kernel)
+				const char *mangled, uint64_t min_ns, uint64_t max_ns)
 {
 	struct kp_reader_span span = kp_reader_span(reader);
 
 	kp_history_fini(history);
 	*history = (struct kp_history){
-		.mangled = kernel->mangled,
 		.first_ns = span.first_ns,
 		.last_ns = span.last_ns,
-		.low_ns = fmax((double)kernel->durations.min_ns, 1),
-		.high_ns = (double)kernel->durations.max_ns + 1,
+		.low_ns = fmax((double)min_ns, 1),
+		.high_ns = (double)max_ns + 1,
 		.process_count = kp_reader_process_count(reader),
 	};
 	history->high_ns = fmax(history->high_ns, history->low_ns * 1.02);
 	history->matches = calloc(history->process_count + 1, sizeof(*history->matches));
 	for (size_t i = 0; history->matches && i < history->process_count; i++) {
-		history->matches[i] = match(kp_reader_process(reader, i), kernel->mangled);
+		history->matches[i] = match(kp_reader_process(reader, i), mangled);
 		if (!history->matches[i])
 			return KP_NO_MEMORY;
 	}

@@ -5,13 +5,12 @@
 #ifndef KP_TUI_HISTORY_H
 #define KP_TUI_HISTORY_H
 
-#include "analyzers/report.h"
+#include "trace/reader.h"
 
 #define KP_HISTORY_COLUMNS 120
 #define KP_HISTORY_BINS 16
 
 struct kp_history {
-	const char *mangled; /* whose; borrowed from the report */
 	uint64_t first_ns, last_ns;
 	uint64_t calls;
 	uint64_t counts[KP_HISTORY_COLUMNS]; /* launches that start in each part of the run */
@@ -22,10 +21,12 @@ struct kp_history {
 	size_t process_count;
 };
 
-/* Empties it for a kernel of a report. Errors: KP_NO_MEMORY. */
+/* Empties it for a kernel, of its shortest and longest launch. Errors: KP_NO_MEMORY. */
 enum kp_status kp_history_begin(struct kp_history *history, const struct kp_reader *reader,
-				const struct kp_kernel_row *kernel);
+				const char *mangled, uint64_t min_ns, uint64_t max_ns);
 void kp_history_take(struct kp_history *history, const struct kp_event *event);
+/* The figures of it, which take no more; to be freed. NULL without memory. */
+struct kp_history *kp_history_copy(const struct kp_history *history);
 void kp_history_fini(struct kp_history *history);
 /* The length at which a bin begins. */
 double kp_history_edge(const struct kp_history *history, size_t bin);

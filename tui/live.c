@@ -95,10 +95,10 @@ void kp_live_describe(const struct kp_tui *tui, char *out, size_t size)
 	size_t count = top->view.process_count;
 
 	describe_choice(top, choice, sizeof choice);
-	snprintf(out, size, "%s%s%s  %zu process%s, %zu GPU%s%s",
+	snprintf(out, size, "%s%s%s%s  %zu process%s, %zu GPU%s",
 		 top->view.state ? top->view.state : "", choice, top->paused ? "  PAUSED" : "",
-		 count, count == 1 ? "" : "es", count_gpus(top), count_gpus(top) == 1 ? "" : "s",
-		 top->recording ? "  RECORDING" : "");
+		 top->recording ? "  RECORDING" : "", count, count == 1 ? "" : "es",
+		 count_gpus(top), count_gpus(top) == 1 ? "" : "s");
 }
 
 void kp_live_describe_right(const struct kp_tui *tui, char *out, size_t size)

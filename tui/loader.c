@@ -1,10 +1,11 @@
 /* Loading in a thread; see loader.h. */
 #include "tui/loader.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <time.h>
+
+#include "tui/background.h"
 
 /* Traces with fewer launches are ranked at once: it takes less than a second. */
 #define LONG_LAUNCHES 4000000U
@@ -68,6 +69,7 @@ static bool load_part(struct kp_loader *loader, size_t stride)
 		options.ranges = false;
 		options.process_times = false;
 	}
+	options.callers = stride == 1;
 	options.step_parts = stride == 1 && loader->source.base;
 	atomic_store(&loader->done, 0);
 	kp_reader_select(loader->source.reader, &part);
@@ -135,27 +137,18 @@ static void *load(void *context)
 enum kp_status kp_loader_create(const struct kp_loader_source *source, struct kp_loader **out)
 {
 	struct kp_loader *loader = calloc(1, sizeof *loader);
-	sigset_t all, before;
+	enum kp_status status;
 
 	*out = NULL;
 	if (!loader)
 		return KP_NO_MEMORY;
 	loader->source = *source;
 	pthread_mutex_init(&loader->lock, NULL);
-	/* Signals are for the thread that has the terminal. Its own faults stay its own. */
-	sigfillset(&all);
-	sigdelset(&all, SIGSEGV);
-	sigdelset(&all, SIGBUS);
-	sigdelset(&all, SIGFPE);
-	sigdelset(&all, SIGILL);
-	sigdelset(&all, SIGABRT);
-	pthread_sigmask(SIG_BLOCK, &all, &before);
-	int failed = pthread_create(&loader->thread, NULL, load, loader);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (failed) {
+	status = kp_background_start(&loader->thread, load, loader);
+	if (status != KP_OK) {
 		pthread_mutex_destroy(&loader->lock);
 		free(loader);
-		return KP_IO;
+		return status;
 	}
 	*out = loader;
 	return KP_OK;

@@ -6,6 +6,8 @@
 #include "tui/state.h"
 #include "tui/table.h"
 
+#define DIGITS 4
+
 static const struct kp_finding *finding_of(const struct kp_tui *tui, const struct kp_item *item)
 {
 	return &tui->report->findings.items[item->index];
@@ -130,6 +132,41 @@ static void say_win(struct kp_tui *tui, const struct kp_win *win, size_t width)
 		kp_sheet_say(&tui->sheet, KP_ROLE_DIM, width, "computed as", "%s", win->formula);
 }
 
+/* A figure of evidence: its name is a key, the end of which is the unit. */
+static void say_evidence(struct kp_tui *tui, const struct kp_evidence *evidence, size_t width)
+{
+	static const char *const units[] = {"_pct", "_ns", "_bytes", "_gbps"};
+	double number = evidence->value;
+	bool whole = number == floor(number) && fabs(number) < 1e15;
+	struct kp_human value = {""};
+	char words[96];
+	size_t unit = 0;
+
+	snprintf(words, sizeof words, "%s", evidence->what);
+	size_t length = strlen(words);
+	for (; unit < sizeof units / sizeof *units; unit++) {
+		size_t end = strlen(units[unit]);
+		if (length <= end || strcmp(words + length - end, units[unit]) != 0)
+			continue;
+		words[length - end] = '\0';
+		break;
+	}
+	for (char *c = words; *c; c++)
+		*c = (char)(*c == '_' ? ' ' : *c);
+	if (unit == 0)
+		snprintf(value.text, sizeof value.text, "%.4g %%", number);
+	else if (unit == 1)
+		value = kp_human_duration(number, DIGITS);
+	else if (unit == 2 && number >= 0 && whole)
+		value = kp_human_bytes((uint64_t)number, DIGITS);
+	else if (whole && number >= 0)
+		value = kp_human_count((uint64_t)number);
+	else
+		snprintf(value.text, sizeof value.text, "%.4g", number);
+	kp_sheet_say(&tui->sheet, KP_ROLE_PLAIN, width, value.text, "%s%s (%s)",
+		     unit == 3 ? "GB/s: " : "", words, evidence->source);
+}
+
 enum kp_status kp_page_evidence_fill(struct kp_tui *tui)
 {
 	const struct kp_finding *finding = &tui->report->findings.items[tui->finding];
@@ -149,14 +186,8 @@ enum kp_status kp_page_evidence_fill(struct kp_tui *tui)
 		     kp_finding_rung_reason(finding->id));
 	say_win(tui, &finding->win, width);
 	kp_sheet_head(&tui->sheet, "Evidence");
-	for (size_t i = 0; i < finding->evidence_count; i++) {
-		const struct kp_evidence *evidence = &finding->evidence[i];
-		bool whole = evidence->value == floor(evidence->value);
-		char value[32];
-		snprintf(value, sizeof value, "%.*g", whole ? 15 : 4, evidence->value);
-		kp_sheet_say(&tui->sheet, KP_ROLE_PLAIN, width, value, "%s (%s)", evidence->what,
-			     evidence->source);
-	}
+	for (size_t i = 0; i < finding->evidence_count; i++)
+		say_evidence(tui, &finding->evidence[i], width);
 	return tui->sheet.status;
 }
 

@@ -1,14 +1,17 @@
 /* One kernel in detail; see pages.h. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "analyzers/findings_occupancy.h"
 #include "profiler/humanise.h"
 #include "tui/state.h"
 
 #define DIGITS 4
 #define SHAPES 8
 #define BAR 30
+#define CALLERS 8
 
 #define SAY(label, ...) kp_sheet_say(&tui->sheet, KP_ROLE_PLAIN, width, label, __VA_ARGS__)
 
@@ -56,7 +59,7 @@ static struct part part_of(const struct kp_history *history, size_t number, size
 /* The mean duration over the run, and how many launches there were, as lines of levels. */
 static void say_history(struct kp_tui *tui, size_t width)
 {
-	const struct kp_history *history = &tui->history;
+	const struct kp_history *history = tui->history;
 	size_t columns = width > KP_SHEET_LABEL + 10 ? width - KP_SHEET_LABEL : 10;
 	char durations[3 * KP_HISTORY_COLUMNS + 1], counts[3 * KP_HISTORY_COLUMNS + 1];
 	size_t used = 0, counted = 0;
@@ -88,7 +91,7 @@ static void say_history(struct kp_tui *tui, size_t width)
 
 static void say_histogram(struct kp_tui *tui, size_t width)
 {
-	const struct kp_history *history = &tui->history;
+	const struct kp_history *history = tui->history;
 	uint64_t most = 1;
 
 	kp_sheet_head(&tui->sheet, "Launches by duration");
@@ -134,6 +137,42 @@ static void say_traffic(struct kp_tui *tui, const struct kp_row_traffic *traffic
 		    kp_traffic_source_name(traffic->source));
 }
 
+/* The device of all GPUs, where they are alike; NULL: they are not, or nothing is known of them. */
+static const struct kp_device_info *device_of(const struct kp_report *report)
+{
+	const struct kp_device_info *device = report->gpu_count ? report->gpus[0].info : NULL;
+
+	for (size_t i = 1; device && i < report->gpu_count; i++) {
+		const struct kp_device_info *other = report->gpus[i].info;
+		if (!other || other->name.length != device->name.length ||
+		    memcmp(other->name.bytes, device->name.bytes, device->name.length) != 0)
+			return NULL;
+	}
+	return device;
+}
+
+/* How much of the GPU the launch with most time can fill, by its configuration. */
+static void say_occupancy(struct kp_tui *tui, const struct kp_kernel_row *kernel, size_t width)
+{
+	const uint32_t *grid = kernel->grid, *block = kernel->block;
+	const struct kp_launch_shape shape = {
+		.blocks = (double)grid[0] * grid[1] * grid[2],
+		.threads = (double)block[0] * block[1] * block[2],
+		.registers = kernel->registers,
+		.shared_bytes =
+			(uint64_t)kernel->static_shared_bytes + kernel->dynamic_shared_bytes,
+	};
+	struct kp_occupancy occupancy;
+
+	if (!kp_occupancy_of(device_of(tui->report), &shape, &occupancy))
+		return;
+	SAY("occupancy",
+	    "%" PRIu64 " block%s an SM at most, %.0f %% of its warps; this grid is %.2f waves on "
+	    "%.0f %% of the SMs",
+	    occupancy.blocks_per_sm, occupancy.blocks_per_sm == 1 ? "" : "s", occupancy.warps_pct,
+	    occupancy.waves, occupancy.sms_pct);
+}
+
 static void say_launch(struct kp_tui *tui, const struct kp_kernel_row *kernel, size_t width)
 {
 	kp_sheet_head(&tui->sheet, "Launch");
@@ -142,9 +181,14 @@ static void say_launch(struct kp_tui *tui, const struct kp_kernel_row *kernel, s
 	    " (with most time of %" PRIu32 ")",
 	    kernel->grid[0], kernel->grid[1], kernel->grid[2], kernel->block[0], kernel->block[1],
 	    kernel->block[2], kernel->config_count);
-	SAY("a block", "%" PRIu32 " registers a thread, shared memory %s static, %s dynamic",
-	    kernel->registers, kp_human_bytes(kernel->static_shared_bytes, 3).text,
-	    kp_human_bytes(kernel->dynamic_shared_bytes, 3).text);
+	if (kernel->registers == 0) /* there is none without */
+		SAY("a block", "registers and shared memory are not in the trace");
+	else
+		SAY("a block",
+		    "%" PRIu32 " registers a thread, shared memory %s static, %s dynamic",
+		    kernel->registers, kp_human_bytes(kernel->static_shared_bytes, 3).text,
+		    kp_human_bytes(kernel->dynamic_shared_bytes, 3).text);
+	say_occupancy(tui, kernel, width);
 	for (size_t i = 0; i < kernel->shape_count && i < SHAPES; i++) {
 		const struct kp_shape_row *shape = &kernel->shapes[i];
 		SAY(i ? "" : "shapes",
@@ -166,28 +210,86 @@ static void say_host(struct kp_tui *tui, const struct kp_host_times *host, size_
 	    kp_human_duration(host->queue.median_ns, DIGITS).text);
 }
 
-/* Begins to read the history of the kernel, where that was not begun. */
-static enum kp_status begin_history(struct kp_tui *tui, const struct kp_kernel_row *kernel)
+/* The names of a range and of those that enclose it, outermost first. */
+static void put_path(const struct kp_report_ranges *ranges, size_t number, char *out, size_t size)
 {
-	const struct kp_reader_part all = {0};
-	struct kp_reader *reader = kp_tui_reader(tui);
+	size_t path[KP_TUI_DEPTH] = {0}, depth = 0, used = 0;
+	const char *domain = ranges->rows[number].domain;
 
-	if (!reader || tui->history.mangled == kernel->mangled)
-		return KP_OK;
-	kp_reader_select(reader, &all);
-	tui->scanning = true;
-	return kp_history_begin(&tui->history, reader, kernel);
+	for (; number != KP_RANGE_NO_PARENT && depth < KP_TUI_DEPTH;
+	     number = ranges->rows[number].parent)
+		path[depth++] = number;
+	if (domain[0])
+		used = (size_t)snprintf(out, size, "%s: ", domain);
+	for (bool first = true; depth-- > 0 && used < size; first = false)
+		used += (size_t)snprintf(out + used, size - used, "%s%s", first ? "" : " > ",
+					 ranges->rows[path[depth]].name);
+}
+
+/* In which NVTX ranges it was launched, those with most of its time first. */
+static void say_callers(struct kp_tui *tui, const struct kp_kernel_row *kernel, size_t width)
+{
+	const struct kp_report_ranges *ranges = tui->report->ranges;
+	size_t said = 0, more = 0;
+	uint64_t calls = 0;
+
+	if (!ranges || ranges->row_count == 0)
+		return;
+	kp_sheet_head(&tui->sheet, ranges->by == KP_OWNED_BY_TIME
+					   ? "Launched in (innermost NVTX ranges, by time)"
+					   : "Launched in (innermost NVTX ranges)");
+	for (size_t i = 0; i < ranges->caller_count; i++) {
+		const struct kp_range_caller *caller = &ranges->callers[i];
+		char path[512] = "";
+		if (caller->kernel != tui->kernel)
+			continue;
+		calls += caller->calls;
+		more += said == CALLERS;
+		if (said == CALLERS)
+			continue;
+		said++;
+		put_path(ranges, caller->range, path, sizeof path);
+		SAY(kp_human_duration((double)caller->total_ns, 3).text, "%9s launches in %s",
+		    kp_human_count(caller->calls).text, path);
+	}
+	if (more)
+		SAY("", "and in %zu more", more);
+	/* Ranges of several domains may each have a launch. */
+	if (calls < kernel->calls)
+		SAY("", "%9s in no range, or not known%s",
+		    kp_human_count(kernel->calls - calls).text,
+		    ranges->unattributed ? ": see kprof report --by range" : "");
+}
+
+/* Has the history of the kernel read, where that was not done. */
+static void want_history(struct kp_tui *tui, const struct kp_kernel_row *kernel)
+{
+	const struct kp_scan scan = {
+		.kind = KP_SCAN_HISTORY,
+		.mangled = kernel->mangled,
+		.min_ns = kernel->durations.min_ns,
+		.max_ns = kernel->durations.max_ns,
+	};
+	bool here = tui->history_of == kernel->mangled;
+
+	if (here && (tui->history_whole || tui->scanning == KP_SCAN_HISTORY))
+		return;
+	if (!here) {
+		free(tui->history);
+		tui->history = NULL;
+	}
+	tui->history_of = kernel->mangled;
+	tui->history_whole = false;
+	kp_tui_scan(tui, &scan);
 }
 
 enum kp_status kp_page_kernel_fill(struct kp_tui *tui)
 {
 	const struct kp_kernel_row *kernel = &tui->report->kernels[tui->kernel];
 	size_t width = tui->canvas.columns - 1;
-	enum kp_status status = begin_history(tui, kernel);
 
+	want_history(tui, kernel);
 	tui->item_count = 0;
-	if (status != KP_OK)
-		return status;
 	kp_sheet_clear(&tui->sheet);
 	kp_sheet_say(&tui->sheet, KP_ROLE_STRONG, width, NULL, "%s",
 		     kernel->shortened[0] ? kernel->shortened : "(no name)");
@@ -200,7 +302,8 @@ enum kp_status kp_page_kernel_fill(struct kp_tui *tui)
 	say_traffic(tui, &kernel->traffic, width);
 	say_launch(tui, kernel, width);
 	say_host(tui, &kernel->host, width);
-	if (tui->history.calls > 0) {
+	say_callers(tui, kernel, width);
+	if (tui->history && tui->history->calls > 0) {
 		say_history(tui, width);
 		say_histogram(tui, width);
 	}

@@ -19,7 +19,7 @@ static void what_text(const struct kp_tui *tui, const struct kp_item *item, stru
 	if (gpu->process == KP_TOP_ALL)
 		snprintf(out->text, sizeof out->text, "GPU %u", gpu->device);
 	else
-		snprintf(out->text, sizeof out->text, "%u",
+		snprintf(out->text, sizeof out->text, "pid %u",
 			 tui->top->view.processes[gpu->process].pid);
 }
 
@@ -63,7 +63,7 @@ NUMBER(count_number, calls)
 
 // clang-format off
 const struct kp_column kp_page_live_gpus_columns[KP_LIVE_GPUS_COLUMNS] = {
-	{"What", NULL, "a GPU, or a process on it by its number", 8, true, false, 0,
+	{"What", NULL, "a GPU, or a process on it by its number", 11, true, false, 0,
 	 what_text, NULL, NULL},
 	{"Busy", NULL, "part of the time in which any kernel ran; the sum of its processes, at "
 	 "most 100 %", 8, false, false, 0, busy_text, busy_number, NULL},

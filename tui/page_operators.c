@@ -293,7 +293,8 @@ enum kp_status kp_page_operators_fill(struct kp_tui *tui)
 void kp_page_operators_draw(struct kp_tui *tui, struct kp_area area)
 {
 	const struct kp_report *report = tui->report;
-	const char *advice = report && tui->part.complete ? report->advice : NULL;
+	const char *advice =
+		report && tui->part.complete && tui->item_count ? report->advice : NULL;
 	size_t row;
 
 	kp_table_draw(tui, area);

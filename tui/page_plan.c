@@ -224,7 +224,7 @@ void kp_page_plan_draw(struct kp_tui *tui, struct kp_area area)
 	struct kp_sheet sheet = {0};
 
 	table.rows = area.rows > 8 ? area.rows * 2 / 5 : area.rows;
-	if (table.rows > tui->item_count + 1)
+	if (tui->item_count > 0 && table.rows > tui->item_count + 1)
 		table.rows = tui->item_count + 1;
 	kp_table_draw(tui, table);
 	if (tui->item_count == 0 || table.rows + 2 > area.rows)

@@ -110,7 +110,7 @@ static void what_text(const struct kp_tui *tui, const struct kp_item *item, stru
 	if (!row)
 		snprintf(out->text, sizeof out->text, "GPU %zu", item->index);
 	else if (KP_HAS(info, PROCESS, pid))
-		snprintf(out->text, sizeof out->text, "%" PRIu64, info->pid);
+		snprintf(out->text, sizeof out->text, "pid %" PRIu64, info->pid);
 	else
 		snprintf(out->text, sizeof out->text, "process");
 }
@@ -128,10 +128,10 @@ static void fate_text(const struct kp_tui *tui, const struct kp_item *item, stru
 
 // clang-format off
 const struct kp_column kp_page_processes_columns[KP_PROCESSES_COLUMNS] = {
-	{"What", NULL, "a GPU, or a process by its number", 8, true, false, 0,
+	{"What", NULL, "a GPU, or a process by its number", 11, true, false, 0,
 	 what_text, NULL, NULL},
-	{"Kernels", NULL, "that ran", 11, false, false, 0, kernels_text, kernels_number, NULL},
-	{"Time", NULL, "sum of their durations", 7, false, false, 6, time_text, time_number, NULL},
+	{"Kernels", NULL, "that ran", 11, false, false, 6, kernels_text, kernels_number, NULL},
+	{"Time", NULL, "sum of their durations", 7, false, false, 7, time_text, time_number, NULL},
 	{"Busy", NULL, "time in which any ran", 7, false, false, 5, busy_text, busy_number, NULL},
 	{"Of span", NULL, "part of the span", 7, false, false, 0,
 	 busy_pct_text, busy_pct_number, NULL},
@@ -141,7 +141,7 @@ const struct kp_column kp_page_processes_columns[KP_PROCESSES_COLUMNS] = {
 	{"W", NULL, "mean power under load", 5, false, false, 2, power_text, power_number, NULL},
 	{"Missing", NULL, "launches that are nowhere", 8, false, false, 1,
 	 missing_text, missing_number, NULL},
-	{"End", NULL, "how the process ended", 14, true, false, 7, fate_text, NULL, NULL},
+	{"End", NULL, "how the process ended", 17, true, false, 8, fate_text, NULL, NULL},
 };
 // clang-format on
 

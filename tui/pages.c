@@ -5,6 +5,7 @@
 #include "tui/live_pages.h"
 #include "tui/state.h"
 #include "tui/table.h"
+#include "tui/timeline_page.h"
 
 static void draw_sheet(struct kp_tui *tui, struct kp_area area)
 {

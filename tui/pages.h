@@ -142,9 +142,4 @@ void kp_page_plan_enter(struct kp_tui *tui);
 const char *kp_page_plan_name(const struct kp_tui *tui, const struct kp_item *item);
 extern const struct kp_column kp_page_plan_columns[KP_PLAN_COLUMNS];
 
-enum kp_status kp_page_timeline_fill(struct kp_tui *tui);
-void kp_page_timeline_draw(struct kp_tui *tui, struct kp_area area);
-void kp_page_timeline_enter(struct kp_tui *tui);
-const char *kp_page_timeline_name(const struct kp_tui *tui, const struct kp_item *item);
-
 #endif

@@ -9,6 +9,7 @@
 
 #define ROWS_WITH_TABS 8    /* from so many rows on there are tabs, */
 #define ROWS_WITH_STATUS 12 /* and a line about the selected row */
+#define TAB_LETTERS_MOST 30
 #define TAB_LETTERS_LEAST 4
 #define DIGITS 4
 
@@ -26,11 +27,29 @@ static const char *subject_of(const struct kp_tui *tui)
 	return tui->top->view.subject ? tui->top->view.subject : "";
 }
 
+/* What must not be overlooked: that the trace has not all that was launched. */
+static void describe_missing(const struct kp_report *report, char *out, size_t size)
+{
+	const struct kp_report_counts *counts = &report->counts;
+	const struct kp_damage *damage = &counts->damage;
+	uint64_t missing = 0;
+
+	for (size_t i = 0; i < report->process_count; i++)
+		missing += report->processes[i].missing_known ? report->processes[i].missing : 0;
+	out[0] = '\0';
+	if (missing > 0)
+		snprintf(out, size, " (%s missing: see i)", kp_human_count(missing).text);
+	else if (counts->dropped || counts->unwritten || counts->lost || damage->damaged_chunks ||
+		 damage->missing_chunks || damage->torn_tail || counts->processes_refused)
+		snprintf(out, size, " (incomplete: see i)");
+}
+
 /* What is known of the whole, before anything is read or after. */
 static void describe(const struct kp_tui *tui, char *out, size_t size)
 {
 	const struct kp_report *report = tui->report;
 	uint64_t promised = 0;
+	char missing[64];
 
 	if (tui->top) {
 		kp_live_describe(tui, out, size);
@@ -45,9 +64,10 @@ static void describe(const struct kp_tui *tui, char *out, size_t size)
 			 kp_human_count(promised).text);
 		return;
 	}
-	snprintf(out, size, "%zu GPU%s, %s kernels, %s of span, busy %s", report->gpu_count,
+	describe_missing(report, missing, sizeof missing);
+	snprintf(out, size, "%zu GPU%s, %s kernels%s, %s of span, busy %s", report->gpu_count,
 		 report->gpu_count == 1 ? "" : "s", kp_human_count(report->counts.kernels).text,
-		 kp_human_duration((double)report->span_ns, DIGITS).text,
+		 missing, kp_human_duration((double)report->span_ns, DIGITS).text,
 		 kp_human_percent(report->span_ns
 					  ? 100 * (double)report->busy_ns / (double)report->span_ns
 					  : 0)
@@ -79,6 +99,22 @@ static void describe_progress(const struct kp_tui *tui, char *out, size_t size)
 		snprintf(out, size, "reading the trace");
 }
 
+/* Cuts a text to so many columns where one of its parts ends: a number that is cut says another. */
+static void fit(char *text, size_t columns)
+{
+	while (kp_canvas_width(text) > columns) {
+		char *cut = NULL;
+		for (char *at = text + 1; *text && *at; at++)
+			if (at[0] != ' ' && (strncmp(at + 1, "  ", 2) == 0))
+				cut = at + 1;
+			else if (strncmp(at, ", ", 2) == 0)
+				cut = at;
+		if (!cut)
+			return;
+		*cut = '\0';
+	}
+}
+
 static void draw_title(struct kp_tui *tui)
 {
 	size_t columns = tui->canvas.columns, used;
@@ -103,6 +139,7 @@ static void draw_title(struct kp_tui *tui)
 	kp_canvas_fill(&tui->canvas, 0, 0, columns, ' ', KP_ROLE_TITLE);
 	size_t right_columns = kp_canvas_width(right);
 	size_t room = right_columns + 1 < columns ? columns - right_columns - 1 : columns;
+	fit(text, room - (right_columns > 0));
 	kp_canvas_put(&tui->canvas, 0, 0, room - (right_columns > 0), KP_ROLE_TITLE, text);
 	if (room < columns)
 		kp_canvas_put(&tui->canvas, 0, room, right_columns, KP_ROLE_TITLE, right);
@@ -141,12 +178,15 @@ static size_t tabs_width(const struct kp_tui *tui, unsigned end, size_t letters)
 	return taken;
 }
 
-/* How many letters a tab's name has, other than the open one's, so that all have room; 0: none. */
+/* How many letters a tab's name has, other than the open one's, so that all have room: all that
+ * there are, a few, or none. */
 static size_t tab_letters(const struct kp_tui *tui)
 {
-	for (size_t letters = 30; letters >= TAB_LETTERS_LEAST; letters--)
-		if (tabs_width(tui, KP_PAGE_COUNT, letters) <= tui->canvas.columns)
-			return letters;
+	static const size_t choices[] = {TAB_LETTERS_MOST, TAB_LETTERS_LEAST};
+
+	for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)
+		if (tabs_width(tui, KP_PAGE_COUNT, choices[i]) <= tui->canvas.columns)
+			return choices[i];
 	return 0;
 }
 
@@ -161,7 +201,7 @@ static size_t draw_tab(struct kp_tui *tui, size_t row, size_t at, enum kp_page_i
 		snprintf(text, sizeof text, " %u ", number);
 	else
 		snprintf(text, sizeof text, is_here ? "[%u %.*s]" : " %u %.*s ", number,
-			 is_here ? 30 : (int)letters, title);
+			 is_here ? TAB_LETTERS_MOST : (int)letters, title);
 	size_t taken = kp_canvas_put(&tui->canvas, row, at, tui->canvas.columns - at,
 				     is_here ? KP_ROLE_TAB_HERE : KP_ROLE_TAB, text);
 	kp_tui_hit(tui, (struct kp_hit){.row = row,
@@ -200,20 +240,29 @@ static void draw_tabs(struct kp_tui *tui, size_t row)
 	}
 }
 
+/* Columns of a key in the line of keys, and its name. */
+static size_t key_width(const struct kp_key *key, char name[16])
+{
+	kp_key_first_name(key, name, 16);
+	return strlen(name) + strlen(key->bar);
+}
+
+/* The keys that have room; the one that tells of all others always has. */
 static void draw_keys(struct kp_tui *tui, size_t row)
 {
+	const struct kp_key *help = kp_key_on('?', tui->page);
 	size_t at = 0, columns = tui->canvas.columns;
+	char name[16];
+	size_t kept = help ? key_width(help, name) + 1 : 0;
 
 	for (size_t i = 0; i < kp_key_count; i++) {
 		const struct kp_key *key = &kp_keys[i];
-		char name[16];
 		if (!key->bar || !(key->pages & 1U << tui->page))
 			continue;
-		kp_key_first_name(key, name, sizeof name);
-		size_t needed = strlen(name) + strlen(key->bar) + 1;
-		if (at + needed > columns)
+		size_t width = key_width(key, name), begin = at;
+		kept = key == help ? 0 : kept;
+		if (at + width + kept > columns)
 			continue;
-		size_t begin = at;
 		at += kp_canvas_put(&tui->canvas, row, at, columns - at, KP_ROLE_KEY, name);
 		at += kp_canvas_put(&tui->canvas, row, at, columns - at, KP_ROLE_KEY_NAME,
 				    key->bar);

@@ -4,21 +4,11 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "trace/vector.h"
 #include "tui/live.h"
 #include "tui/plan_edit.h"
-
-#define WORK_NS 15000000 /* at a stretch, so that keys are answered in time */
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
-}
+#include "tui/timeline_page.h"
 
 static enum kp_status load(struct kp_tui *tui)
 {
@@ -38,13 +28,16 @@ enum kp_status kp_tui_init(struct kp_tui *tui, const struct kp_tui_source *sourc
 {
 	enum kp_status status;
 
-	*tui = (struct kp_tui){.source = *source, .settings = *settings, .stale = true};
+	*tui = (struct kp_tui){
+		.source = *source, .settings = *settings, .stale = true, .chosen_at = SIZE_MAX};
 	for (size_t i = 0; i < KP_PAGE_COUNT; i++)
 		tui->lists[i].sort = SIZE_MAX;
 	kp_sheet_clear(&tui->sheet);
 	status = kp_plan_edit_init(&tui->plan);
 	if (status == KP_OK)
 		status = kp_tui_resize(tui, settings->rows, settings->columns);
+	if (!source->live)
+		tui->span = kp_reader_span(source->reader);
 	if (status == KP_OK)
 		status = source->live ? kp_live_init(tui) : load(tui);
 	return status;
@@ -57,9 +50,9 @@ void kp_tui_fini(struct kp_tui *tui)
 	kp_plan_edit_fini(&tui->plan);
 	kp_rank_fini(&tui->rank);
 	kp_report_destroy(tui->report);
-	kp_history_fini(&tui->history);
-	kp_tracks_fini(&tui->tracks);
-	kp_reader_close(tui->reader);
+	free(tui->history);
+	kp_tracks_free(tui->tracks);
+	kp_scanner_destroy(tui->scanner);
 	kp_intern_fini(&tui->operator_names);
 	free(tui->operator_open);
 	kp_canvas_fini(&tui->canvas);
@@ -143,8 +136,8 @@ bool kp_tui_has_tab(const struct kp_tui *tui, enum kp_page_id page)
 static void turn_to(struct kp_tui *tui, enum kp_page_id page)
 {
 	tui->page = page;
+	tui->item_count = 0; /* they are those of the page before */
 	tui->stale = true;
-	tui->scanning = false;
 }
 
 void kp_tui_open(struct kp_tui *tui, enum kp_page_id page)
@@ -172,18 +165,7 @@ void kp_tui_open_kernel(struct kp_tui *tui, size_t kernel)
 	if (!tui->report || kernel >= tui->report->kernel_count)
 		return;
 	tui->kernel = kernel;
-	kp_history_fini(&tui->history); /* of another kernel */
 	kp_tui_open(tui, KP_PAGE_KERNEL);
-}
-
-struct kp_reader *kp_tui_reader(struct kp_tui *tui)
-{
-	size_t bad;
-
-	if (!tui->reader &&
-	    kp_reader_open(tui->source.paths, tui->source.path_count, &tui->reader, &bad) != KP_OK)
-		kp_tui_say(tui, "The trace cannot be opened again.");
-	return tui->reader;
 }
 
 /* ---- working ---- */
@@ -223,7 +205,7 @@ static void replace_report(struct kp_tui *tui, struct kp_report *report)
 	tui->kernel = kernel < report->kernel_count ? kernel : 0;
 	tui->report = report;
 	tui->item_count = 0;
-	kp_history_fini(&tui->history);
+	tui->history_of = NULL;
 	kp_plan_edit_reset(&tui->plan);
 	tui->trouble = kp_rank_of_report(&tui->rank, report);
 	tui->stale = true;
@@ -248,28 +230,46 @@ static bool take_loaded(struct kp_tui *tui)
 	return report != NULL;
 }
 
-/* Reads one batch for the page that looks into the trace. */
-static void scan(struct kp_tui *tui)
+void kp_tui_scan(struct kp_tui *tui, const struct kp_scan *scan)
 {
-	struct kp_event event;
-	enum kp_status status = kp_reader_next(tui->reader, &event);
-	bool timeline = tui->page == KP_PAGE_TIMELINE;
+	enum kp_status status = KP_OK;
 
-	if (status == KP_OK && timeline) {
-		status = kp_tracks_take(&tui->tracks, &event);
-		if (status == KP_OK)
-			status = kp_tracks_settle(&tui->tracks, event.watermark_ns);
-	} else if (status == KP_OK) {
-		kp_history_take(&tui->history, &event);
-	}
+	if (!tui->scanner)
+		status =
+			kp_scanner_create(tui->source.paths, tui->source.path_count, &tui->scanner);
 	if (status == KP_OK)
-		return;
-	tui->scanning = false;
+		status = kp_scanner_want(tui->scanner, scan);
+	tui->scanning = status == KP_OK ? scan->kind : KP_SCAN_NOTHING;
 	tui->stale = true;
-	if (status == KP_END)
-		status = timeline ? kp_tracks_settle(&tui->tracks, UINT64_MAX) : KP_OK;
 	if (status != KP_OK)
 		kp_tui_say(tui, "The trace cannot be read: %s.", kp_status_message(status));
+}
+
+/* Takes in what was read for views that look into the trace; true: there was something to wait for.
+ */
+static bool take_scanned(struct kp_tui *tui)
+{
+	enum kp_scan_kind kind = tui->scanning;
+	struct kp_scanned fresh;
+
+	if (!kind)
+		return false;
+	fresh = kp_scanner_take(tui->scanner);
+	if (fresh.tracks)
+		kp_page_timeline_take(tui, fresh.tracks);
+	if (fresh.history) {
+		free(tui->history);
+		tui->history = fresh.history;
+	}
+	/* What cannot be read is not tried again and again. */
+	*(kind == KP_SCAN_TRACKS ? &tui->tracks_whole : &tui->history_whole) = fresh.ended;
+	if (fresh.ended)
+		tui->scanning = KP_SCAN_NOTHING;
+	if (fresh.status != KP_OK)
+		kp_tui_say(tui, "The trace cannot be read: %s.", kp_status_message(fresh.status));
+	bool changed = fresh.ended || fresh.tracks || fresh.history;
+	tui->stale |= changed;
+	return changed;
 }
 
 bool kp_tui_works(const struct kp_tui *tui)
@@ -279,8 +279,7 @@ bool kp_tui_works(const struct kp_tui *tui)
 
 bool kp_tui_work(struct kp_tui *tui)
 {
-	uint64_t end_ns = now_ns() + WORK_NS;
-	bool scanned = tui->scanning, taken, ended;
+	bool scanned, taken, ended;
 
 	if (tui->top)
 		return kp_live_work(tui);
@@ -288,9 +287,7 @@ bool kp_tui_work(struct kp_tui *tui)
 	ended = kp_loader_progress(tui->loader).ended;
 	taken = take_loaded(tui);
 	tui->all_taken = ended;
-	while (tui->scanning && now_ns() < end_ns)
-		scan(tui);
-	tui->stale |= scanned;
+	scanned = take_scanned(tui);
 	return taken || scanned;
 }
 
@@ -303,7 +300,9 @@ enum kp_status kp_tui_finish(struct kp_tui *tui)
 	kp_loader_wait(tui->loader);
 	take_loaded(tui);
 	tui->all_taken = true;
-	while (tui->scanning)
-		scan(tui);
+	while (tui->scanning) {
+		kp_scanner_wait(tui->scanner);
+		take_scanned(tui);
+	}
 	return tui->trouble;
 }

@@ -9,19 +9,18 @@
 #include "trace/arena.h"
 #include "trace/intern.h"
 #include "tui/canvas.h"
-#include "tui/history.h"
 #include "tui/loader.h"
 #include "tui/pages.h"
 #include "tui/plan_edit.h"
+#include "tui/prompt.h"
 #include "tui/rank.h"
+#include "tui/scanner.h"
 #include "tui/sheet.h"
 #include "tui/top.h"
-#include "tui/tracks.h"
 #include "tui/tui.h"
 
 #define KP_TUI_LEAST_ROWS 5
 #define KP_TUI_LEAST_COLUMNS 20
-#define KP_TUI_TEXT 128
 #define KP_TUI_DEPTH 8 /* pages above each other */
 #define KP_HITS 48
 
@@ -41,15 +40,6 @@ struct kp_list {
 	bool inverted;
 	uint32_t hidden; /* bits of columns that were switched off */
 	char filter[KP_TUI_TEXT];
-};
-
-/* A line that is being typed. */
-struct kp_prompt {
-	bool open;
-	const char *label;
-	char text[KP_TUI_TEXT];
-	size_t length;
-	void (*done)(struct kp_tui *tui, const char *text);
 };
 
 /* A place on the screen that a click reaches. */
@@ -94,10 +84,16 @@ struct kp_tui {
 	enum kp_page_id columns_of; /* the page whose columns are chosen */
 	bool columns_sort;          /* to sort by, not to show */
 
-	struct kp_reader *reader; /* of views that look into the trace; opened when one does */
-	bool scanning;            /* it has more for the page */
-	struct kp_tracks tracks;
-	struct kp_history history;
+	struct kp_reader_span span; /* of the trace */
+	struct kp_scanner *scanner; /* for views that look into the trace; made when one does */
+	enum kp_scan_kind scanning; /* what it has more of */
+	struct kp_tracks *tracks;   /* the timeline's window; NULL: none was looked at */
+	uint64_t cursor_ns;         /* in it */
+	struct kp_track chosen;     /* what tells apart the one that is wanted, */
+	size_t chosen_at;           /* and where it, or what is there instead, is selected */
+	struct kp_history *history; /* of one kernel; NULL: nothing is known yet */
+	const char *history_of;     /* the mangled name in the report; NULL: none */
+	bool tracks_whole, history_whole; /* all of them has been read */
 	struct kp_plan_edit plan;
 	const struct kp_diff *diff; /* the loader's; NULL: there is none yet */
 	size_t finding, ab_rule;    /* of the pages of evidence and of a rule */
@@ -116,13 +112,13 @@ void kp_tui_fini(struct kp_tui *tui);
 enum kp_status kp_tui_resize(struct kp_tui *tui, size_t rows, size_t columns);
 
 /*
- * Takes in what was loaded, and reads on for views that look into the trace, for some milliseconds.
- * True: the screen may have changed.
+ * Takes in what was loaded, and what was read for views that look into the trace. True: the screen
+ * may have changed.
  */
 bool kp_tui_work(struct kp_tui *tui);
 /* Whether it has more to do. */
 bool kp_tui_works(const struct kp_tui *tui);
-/* Waits until all is loaded, and reads on to the end. Errors: of loading. */
+/* Waits until all is loaded and read. Errors: of loading. */
 enum kp_status kp_tui_finish(struct kp_tui *tui);
 
 /* Draws the screen. Errors: KP_NO_MEMORY. */
@@ -140,8 +136,8 @@ __attribute__((format(printf, 2, 3))) void kp_tui_say(struct kp_tui *tui, const 
 enum kp_status kp_tui_add(struct kp_tui *tui, struct kp_item item);
 /* The row that is selected; NULL: there is none. */
 const struct kp_item *kp_tui_selected(const struct kp_tui *tui);
-/* The reader for views; NULL without one. */
-struct kp_reader *kp_tui_reader(struct kp_tui *tui);
+/* Has the trace read for a view. */
+void kp_tui_scan(struct kp_tui *tui, const struct kp_scan *scan);
 /* Whether `text` holds `part`, whatever the case of ASCII letters. */
 bool kp_tui_holds(const char *text, const char *part);
 /* Shows a kernel of the report. */

@@ -19,7 +19,8 @@
 #include "tui/restore.h"
 #include "tui/state.h"
 
-#define IDLE_MS 100 /* between looks at what was loaded */
+#define IDLE_MS 100 /* between looks at what was loaded, */
+#define SCAN_MS 20  /* and at what was read for a view */
 #define WHEEL_ROWS 3
 #define FIRST_PAIR 1
 
@@ -75,6 +76,8 @@ static void prepare_restore(bool mouse)
 		kp_restore_add("\033[?1006l\033[?1002l\033[?1000l");
 	for (size_t i = 0; i < sizeof leaving / sizeof *leaving; i++)
 		kp_restore_add(capability(leaving[i]));
+	if (!capability("rmcup"))
+		kp_restore_add("\r\n");
 	for (size_t i = 0; i < sizeof returning / sizeof *returning; i++)
 		kp_restore_add_return(capability(returning[i]));
 	if (mouse && capability("kmous"))
@@ -126,6 +129,11 @@ static enum kp_status start(struct terminal *terminal, const struct kp_tui_setti
 
 static void stop(struct terminal *terminal)
 {
+	/* Where there is no other screen to leave, the shell goes on in the last line. */
+	attrset(A_NORMAL);
+	move(LINES - 1, 0);
+	clrtoeol();
+	refresh();
 	endwin();
 	kp_restore_disarm();
 	delscreen(terminal->screen);
@@ -207,6 +215,58 @@ static enum kp_status take_size(struct kp_tui *tui)
 	return kp_tui_resize(tui, LINES > 0 ? (size_t)LINES : 1, COLS > 0 ? (size_t)COLS : 1);
 }
 
+/* What terminals send for keys that the description of theirs (TERM) does not name. */
+static const struct {
+	const char *bytes;
+	uint32_t key;
+} sequences[] = {
+	{"[A", KP_KEY_UP},       {"[B", KP_KEY_DOWN},     {"[C", KP_KEY_RIGHT},
+	{"[D", KP_KEY_LEFT},     {"[H", KP_KEY_HOME},     {"[F", KP_KEY_END},
+	{"OA", KP_KEY_UP},       {"OB", KP_KEY_DOWN},     {"OC", KP_KEY_RIGHT},
+	{"OD", KP_KEY_LEFT},     {"OH", KP_KEY_HOME},     {"OF", KP_KEY_END},
+	{"[1~", KP_KEY_HOME},    {"[4~", KP_KEY_END},     {"[7~", KP_KEY_HOME},
+	{"[8~", KP_KEY_END},     {"[5~", KP_KEY_PAGE_UP}, {"[6~", KP_KEY_PAGE_DOWN},
+	{"[Z", KP_KEY_BACK_TAB}, {"OP", KP_KEY_F1},       {"[11~", KP_KEY_F1},
+	{"[[A", KP_KEY_F1},      {"OM", KP_KEY_ENTER},    {"[3~", KP_KEY_BACKSPACE},
+};
+
+static void take_sequence(struct kp_tui *tui, const char *bytes)
+{
+	for (size_t i = 0; i < sizeof sequences / sizeof *sequences; i++) {
+		if (strcmp(bytes, sequences[i].bytes) == 0)
+			kp_tui_key(tui, sequences[i].key);
+	}
+}
+
+/*
+ * Esc, or the beginning of a key that ncurses does not know: then its bytes are there already. Read
+ * one by one, those of PgUp would be Esc and the view of number 5.
+ */
+static void take_escape(struct kp_tui *tui)
+{
+	char bytes[16] = "";
+	wint_t next = 0;
+	int kind;
+
+	timeout(0);
+	kind = get_wch(&next);
+	if (kind != OK || (next != '[' && next != 'O')) {
+		if (kind == OK)
+			unget_wch((wchar_t)next);
+		else if (kind == KEY_CODE_YES)
+			ungetch((int)next);
+		kp_tui_key(tui, KP_KEY_ESCAPE);
+		return;
+	}
+	bytes[0] = (char)next;
+	for (size_t i = 1; i + 1 < sizeof bytes && get_wch(&next) == OK && next < 0x7F; i++) {
+		bytes[i] = (char)next;
+		if (next >= 0x40 && !(i == 1 && next == '['))
+			break;
+	}
+	take_sequence(tui, bytes);
+}
+
 static void take_mouse(struct kp_tui *tui)
 {
 	MEVENT event;
@@ -227,6 +287,10 @@ static enum kp_status take_key(struct kp_tui *tui, int kind, wint_t code)
 		raise(SIGTSTP); /* see restore.c */
 		return KP_OK;
 	}
+	if (kind == OK && code == KP_KEY_ESCAPE) {
+		take_escape(tui);
+		return KP_OK;
+	}
 	if (kind == OK) {
 		kp_tui_key(tui, code == '\n' ? KP_KEY_ENTER : code == 8 ? KP_KEY_BACKSPACE : code);
 		return KP_OK;
@@ -236,31 +300,54 @@ static enum kp_status take_key(struct kp_tui *tui, int kind, wint_t code)
 	if (code == KEY_MOUSE)
 		take_mouse(tui);
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-		if (code == (wint_t)keys[i].curses)
-			kp_tui_key(tui, keys[i].key);
+		if (code != (wint_t)keys[i].curses)
+			continue;
+		kp_tui_key(tui, keys[i].key);
+		return KP_OK;
 	}
+	/* One of the description's own; it is known by what it sends. */
+	char *bytes = code == KEY_MOUSE ? NULL : keybound((int)code, 0);
+	if (bytes && bytes[0] == KP_KEY_ESCAPE)
+		take_sequence(tui, bytes + 1);
+	free(bytes);
 	return KP_OK;
+}
+
+/* Draws and shows. */
+static enum kp_status paint(const struct terminal *terminal, struct kp_tui *tui)
+{
+	enum kp_status status = kp_tui_draw(tui);
+
+	if (status == KP_OK && !tui->closed)
+		show(terminal, tui);
+	return status;
 }
 
 static enum kp_status run(const struct terminal *terminal, struct kp_tui *tui)
 {
-	enum kp_status status = kp_tui_draw(tui);
+	enum kp_status status = paint(terminal, tui);
+	unsigned idle_ms = 0;
 
 	while (status == KP_OK && !tui->closed) {
 		wint_t code = 0;
-		show(terminal, tui);
 		bool works = kp_tui_works(tui);
-		timeout(tui->scanning ? 0 : works ? IDLE_MS : -1);
+		int wait_ms = tui->scanning ? SCAN_MS : works ? IDLE_MS : -1;
+		timeout(wait_ms);
 		errno = 0;
 		int kind = get_wch(&code);
 		if (kind == ERR && errno != EINTR && (!works || !isatty(STDIN_FILENO)))
 			break; /* the terminal is gone */
 		if (kind != ERR)
 			status = take_key(tui, kind, code);
+		bool changed = kind != ERR || errno == EINTR;
 		if (status == KP_OK)
-			kp_tui_work(tui);
-		if (status == KP_OK)
-			status = kp_tui_draw(tui);
+			changed |= kp_tui_work(tui);
+		/* How far reading has come is told at leisure. */
+		idle_ms = changed || wait_ms < 0 ? IDLE_MS : idle_ms + (unsigned)wait_ms;
+		if (status == KP_OK && idle_ms >= IDLE_MS) {
+			status = paint(terminal, tui);
+			idle_ms = 0;
+		}
 	}
 	return status;
 }

@@ -26,6 +26,7 @@ static const char *const memop_words[KP_MEMOP_KIND_COUNT] = {
 	[KP_MEMOP_SET] = "set",
 };
 
+/* All but the names. */
 static void empty(struct kp_tracks *tracks)
 {
 	for (size_t i = 0; i < tracks->count; i++) {
@@ -41,24 +42,24 @@ static void empty(struct kp_tracks *tracks)
 	free(tracks->gpus);
 	free(tracks->slots);
 	free(tracks->order);
-	free(tracks->names);
 	kp_intern_fini(&tracks->track_keys);
-	kp_intern_fini(&tracks->name_keys);
-	kp_intern_fini(&tracks->gpu_keys);
 	kp_arena_destroy(tracks->arena);
 }
 
 void kp_tracks_fini(struct kp_tracks *tracks)
 {
 	empty(tracks);
+	free(tracks->names);
+	kp_intern_fini(&tracks->name_keys);
+	kp_intern_fini(&tracks->gpu_keys);
+	kp_arena_destroy(tracks->name_arena);
 	*tracks = (struct kp_tracks){0};
 }
 
 enum kp_status kp_tracks_begin(struct kp_tracks *tracks, const struct kp_reader *reader,
 			       uint64_t from_ns, uint64_t to_ns, size_t columns)
 {
-	uint64_t cursor_ns = tracks->cursor_ns;
-	size_t selected = tracks->selected, top = tracks->top;
+	const struct kp_tracks older = *tracks;
 
 	empty(tracks);
 	*tracks = (struct kp_tracks){
@@ -66,14 +67,18 @@ enum kp_status kp_tracks_begin(struct kp_tracks *tracks, const struct kp_reader 
 		.to_ns = to_ns > from_ns ? to_ns : from_ns + 1,
 		.columns = columns ? columns : 1,
 		.process_count = kp_reader_process_count(reader),
-		.cursor_ns = cursor_ns,
-		.selected = selected,
-		.top = top,
+		.names = older.names,
+		.name_count = older.name_count,
+		.name_capacity = older.name_capacity,
+		.name_keys = older.name_keys,
+		.gpu_keys = older.gpu_keys,
+		.name_arena = older.name_arena ? older.name_arena : kp_arena_create(),
 	};
 	tracks->arena = kp_arena_create();
 	tracks->order = calloc(KP_TRACKS_MOST, sizeof *tracks->order);
 	tracks->slots = calloc(tracks->process_count + 1, sizeof(*tracks->slots));
-	return tracks->arena && tracks->order && tracks->slots ? KP_OK : KP_NO_MEMORY;
+	return tracks->name_arena && tracks->arena && tracks->order && tracks->slots ? KP_OK
+										     : KP_NO_MEMORY;
 }
 
 /* What tells tracks apart, and their order on the screen. */
@@ -129,10 +134,6 @@ static enum kp_status track_of(struct kp_tracks *tracks, const struct track_key 
 {
 	bool added;
 	enum kp_status status;
-	size_t values = key->kind == KP_TRACK_GAPS       ? KP_GAP_CAUSE_COUNT
-			: key->kind == KP_TRACK_COUNTERS ? 1
-							 : 0;
-
 	if (tracks->count >= KP_TRACKS_MOST &&
 	    !kp_intern_find(&tracks->track_keys, key, sizeof *key, out)) {
 		tracks->left_out++;
@@ -154,8 +155,9 @@ static enum kp_status track_of(struct kp_tracks *tracks, const struct track_key 
 		.domain = key->domain,
 		.depth = key->depth,
 		.bins = calloc(tracks->columns, sizeof *track->bins),
-		.values = values ? calloc(tracks->columns * values, sizeof(float)) : NULL,
 	};
+	size_t values = tracks->columns * kp_track_values(track);
+	track->values = values ? calloc(values, sizeof *track->values) : NULL;
 	tracks->order[tracks->count] = (uint32_t)tracks->count;
 	tracks->count++;
 	if (!track->bins || (values && !track->values))
@@ -172,7 +174,6 @@ static enum kp_status gpu_of(struct kp_tracks *tracks, const struct kp_process *
 	uint32_t own[2] = {process->index, device};
 	const void *key = own;
 	size_t length = sizeof own;
-	bool added;
 
 	for (size_t i = 0; i < process->device_count; i++) {
 		const struct kp_device_info *info = &process->devices[i];
@@ -181,14 +182,17 @@ static enum kp_status gpu_of(struct kp_tracks *tracks, const struct kp_process *
 		key = info->uuid.bytes;
 		length = info->uuid.length;
 	}
-	enum kp_status status = kp_intern_put(&tracks->gpu_keys, key, length, out, &added);
-	if (status != KP_OK || !added)
+	enum kp_status status = kp_intern_put(&tracks->gpu_keys, key, length, out, NULL);
+	if (status != KP_OK)
 		return status;
-	if (!kp_vector_grow((void **)&tracks->gpus, tracks->gpu_count, &tracks->gpu_capacity,
-			    sizeof *tracks->gpus))
+	if (!kp_vector_reserve((void **)&tracks->gpus, (size_t)*out + 1, &tracks->gpu_capacity,
+			       sizeof *tracks->gpus))
 		return KP_NO_MEMORY;
-	struct kp_track_gpu *gpu = &tracks->gpus[tracks->gpu_count++];
-	*gpu = (struct kp_track_gpu){.process = process->index, .device = device};
+	while (tracks->gpu_count <= *out)
+		tracks->gpus[tracks->gpu_count++] = (struct kp_track_gpu){0};
+	struct kp_track_gpu *gpu = &tracks->gpus[*out];
+	if (gpu->activities)
+		return KP_OK;
 	gpu->gaps.arena = tracks->arena;
 	gpu->activities = kp_activities_create();
 	const struct track_key gaps = {.gpu = *out, .kind = KP_TRACK_GAPS};
@@ -425,7 +429,8 @@ enum kp_status kp_tracks_settle(struct kp_tracks *tracks, uint64_t watermark_ns)
 
 	for (size_t i = 0; i < tracks->gpu_count && status == KP_OK; i++) {
 		struct visit at = {tracks, &tracks->gpus[i]};
-		status = kp_activities_settle(at.gpu->activities, watermark_ns, visit, &at);
+		if (at.gpu->activities)
+			status = kp_activities_settle(at.gpu->activities, watermark_ns, visit, &at);
 	}
 	return status;
 }

@@ -55,6 +55,9 @@ struct kp_track {
 	bool crowded;
 };
 
+/* Whether two tracks, of different windows, show the same. */
+bool kp_track_is(const struct kp_track *one, const struct kp_track *other);
+
 /* A name in a track. */
 struct kp_track_name {
 	const char *text;
@@ -62,9 +65,8 @@ struct kp_track_name {
 };
 
 struct kp_track_gpu {
-	uint32_t process, device;
-	uint32_t track; /* its gaps */
-	struct kp_activities *activities;
+	uint32_t track;                   /* its gaps */
+	struct kp_activities *activities; /* NULL: the window has nothing of it */
 	struct kp_gaps gaps;
 };
 
@@ -76,20 +78,22 @@ struct kp_tracks {
 	uint32_t *order;   /* of tracks, as they are shown */
 	size_t left_out;   /* tracks that there is no memory for */
 	uint64_t launches; /* in the window */
-	struct kp_intern track_keys, name_keys, gpu_keys;
-	struct kp_track_name *names;
-	size_t name_count, name_capacity;
+	bool stretched;    /* a guess from another window: launches are unknown */
+	struct kp_intern track_keys;
 	struct kp_track_gpu *gpus;
 	size_t gpu_count, gpu_capacity;
 	struct kp_track_slot **slots; /* by process, then configuration */
 	size_t process_count;
 	struct kp_arena *arena;
-	/* What the user sees of it: chosen, not read. */
-	uint64_t cursor_ns;
-	size_t selected, top; /* tracks */
+	/* Kept from window to window: names, so that those of copies stay good, and GPUs, so that
+	 * their numbers do. */
+	struct kp_track_name *names;
+	size_t name_count, name_capacity;
+	struct kp_intern name_keys, gpu_keys;
+	struct kp_arena *name_arena;
 };
 
-/* Empties it for a window, to < from + 2^62. Errors: KP_NO_MEMORY. */
+/* Empties it for a window, to < from + 2^62; zeroed before the first. Errors: KP_NO_MEMORY. */
 enum kp_status kp_tracks_begin(struct kp_tracks *tracks, const struct kp_reader *reader,
 			       uint64_t from_ns, uint64_t to_ns, size_t columns);
 /* Errors: KP_NO_MEMORY. */
@@ -97,6 +101,17 @@ enum kp_status kp_tracks_take(struct kp_tracks *tracks, const struct kp_event *e
 /* When all is read, and in between. Errors: KP_NO_MEMORY. */
 enum kp_status kp_tracks_settle(struct kp_tracks *tracks, uint64_t watermark_ns);
 void kp_tracks_fini(struct kp_tracks *tracks);
+
+/*
+ * tracks_view.c: what is shown of it, which takes no more; names are good as long as the
+ * original's. NULL without memory.
+ */
+struct kp_tracks *kp_tracks_copy(const struct kp_tracks *tracks);
+/* The same as it would look in another window: a guess, until that has been read. */
+struct kp_tracks *kp_tracks_stretch(const struct kp_tracks *tracks, uint64_t from_ns,
+				    uint64_t to_ns, size_t columns);
+/* Of these two. NULL is allowed. */
+void kp_tracks_free(struct kp_tracks *tracks);
 
 /* tracks_names.c: the number of a name. Errors: KP_NO_MEMORY. */
 enum kp_status kp_tracks_kernel(struct kp_tracks *tracks, struct kp_text mangled, uint32_t *name);
@@ -108,8 +123,11 @@ void kp_track_cover(const struct kp_tracks *tracks, struct kp_track *track, uint
 void kp_track_gap(const struct kp_tracks *tracks, struct kp_track *track, const struct kp_gap *gap);
 void kp_track_sample(const struct kp_tracks *tracks, struct kp_track *track, uint64_t begin_ns,
 		     uint64_t end_ns, double bytes);
-/* The column of an instant in the window, and the instant at which a column begins. */
+/* The column of an instant in the window, the instant at which a column begins, its length. */
 size_t kp_tracks_column(const struct kp_tracks *tracks, uint64_t at_ns);
 uint64_t kp_tracks_instant(const struct kp_tracks *tracks, size_t column);
+double kp_tracks_column_ns(const struct kp_tracks *tracks);
+/* How many values a track has for each column. */
+size_t kp_track_values(const struct kp_track *track);
 
 #endif

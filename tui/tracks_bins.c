@@ -4,7 +4,7 @@
 #include "trace/vector.h"
 #include "tui/tracks.h"
 
-static double column_ns(const struct kp_tracks *tracks)
+double kp_tracks_column_ns(const struct kp_tracks *tracks)
 {
 	return (double)(tracks->to_ns - tracks->from_ns) / (double)tracks->columns;
 }
@@ -15,13 +15,18 @@ size_t kp_tracks_column(const struct kp_tracks *tracks, uint64_t at_ns)
 
 	if (at_ns <= tracks->from_ns)
 		return 0;
-	column = (size_t)((double)(at_ns - tracks->from_ns) / column_ns(tracks));
+	column = (size_t)((double)(at_ns - tracks->from_ns) / kp_tracks_column_ns(tracks));
 	return column < tracks->columns ? column : tracks->columns - 1;
 }
 
 uint64_t kp_tracks_instant(const struct kp_tracks *tracks, size_t column)
 {
-	return tracks->from_ns + (uint64_t)((double)column * column_ns(tracks));
+	return tracks->from_ns + (uint64_t)((double)column * kp_tracks_column_ns(tracks));
+}
+
+size_t kp_track_values(const struct kp_track *track)
+{
+	return track->kind == KP_TRACK_GAPS ? KP_GAP_CAUSE_COUNT : track->kind == KP_TRACK_COUNTERS;
 }
 
 /* What of an interval lies in a column, ns; the interval is within the window. */

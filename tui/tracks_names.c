@@ -34,8 +34,8 @@ enum kp_status kp_tracks_kernel(struct kp_tracks *tracks, struct kp_text mangled
 
 	if (status != KP_OK || !added)
 		return status;
-	const char *full = kp_demangle(tracks->arena, mangled);
-	const char *brief = full ? kp_name_shorten(tracks->arena, full, KP_NAME_BRIEF) : NULL;
+	const char *full = kp_demangle(tracks->name_arena, mangled);
+	const char *brief = full ? kp_name_shorten(tracks->name_arena, full, KP_NAME_BRIEF) : NULL;
 	if (!brief)
 		return KP_NO_MEMORY;
 	tracks->names[*name] = (struct kp_track_name){brief, mangled};
@@ -49,7 +49,7 @@ enum kp_status kp_tracks_word(struct kp_tracks *tracks, struct kp_text text, uin
 
 	if (status != KP_OK || !added)
 		return status;
-	const char *copy = kp_demangle_escape(tracks->arena, text);
+	const char *copy = kp_demangle_escape(tracks->name_arena, text);
 	if (!copy)
 		return KP_NO_MEMORY;
 	tracks->names[*name].text = copy;

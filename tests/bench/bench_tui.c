@@ -1,11 +1,13 @@
 /*
  * How long the explorer takes over a trace: to its first screen with rows, to all that is known,
- *and for every key in every view, while the trace is read and afterwards.
+ * and for every key in every view, while the trace is read and afterwards.
  *
- *	bench_tui FILE
+ *	bench_tui FILE [WIDTHxHEIGHT]
  *
  * A key's time is what its user waits for: the key's work, one turn of work as between two keys,
- *and the drawing of the screen, without a terminal. The slowest key of each view is named.
+ * and the drawing of the screen, without a terminal. Between keys there is a pause, as between
+ * those of a finger that stays on one: a program that sleeps gets the processor at once when it
+ * wakes, one that never does waits for its turn. The slowest key of each view is named.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +21,7 @@
 
 /* Rounds over the keys of a view. */
 #define ROUNDS 3
+#define PAUSE_NS 20000000 /* between keys */
 
 struct slowest {
 	double ms, processor_ms; /* processor: of this thread */
@@ -71,6 +74,9 @@ static bool leaves(uint32_t code)
 
 static void press(struct kp_tui *tui, uint32_t code, struct slowest *slowest)
 {
+	const struct timespec pause = {.tv_nsec = PAUSE_NS};
+
+	nanosleep(&pause, NULL);
 	double begin_s = now_s(), processor_s = read_s(CLOCK_THREAD_CPUTIME_ID), took_ms;
 
 	kp_tui_key(tui, code);
@@ -141,18 +147,22 @@ static void wait_for(struct kp_tui *tui, bool complete)
 
 int main(int argc, char **argv)
 {
-	const struct kp_tui_settings settings = {.rows = 24, .columns = 80};
+	struct kp_tui_settings settings = {.rows = 24, .columns = 80};
 	const char *paths[] = {argc > 1 ? argv[1] : NULL};
 	struct kp_tui_source source = {
 		.paths = paths,
 		.path_count = 1,
-		.options = {.threshold_pct = 30, .busy_shares = true, .timeline = true},
+		.options = {.threshold_pct = 30,
+			    .busy_shares = true,
+			    .ranges = true,
+			    .timeline = true},
 	};
 	double begin_s = now_s();
 	struct kp_tui tui;
 	size_t bad;
 
-	if (argc != 2)
+	if (argc < 2 || argc > 3 ||
+	    (argc == 3 && !kp_tui_read_size(argv[2], &settings.columns, &settings.rows)))
 		return 2;
 	check(kp_reader_open(paths, 1, &source.reader, &bad), "opening");
 	check(kp_tui_init(&tui, &source, &settings), "beginning");

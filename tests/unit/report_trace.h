@@ -16,8 +16,11 @@ struct ranked {
 /* Ranks the files, which must have been flushed; ends them. Aborts on any error. */
 static inline struct ranked rank_files(struct trace_file *files, size_t count, bool busy_shares)
 {
-	const struct kp_report_options options = {
-		.threshold_pct = 30, .busy_shares = busy_shares, .ranges = true, .timeline = true};
+	const struct kp_report_options options = {.threshold_pct = 30,
+						  .busy_shares = busy_shares,
+						  .ranges = true,
+						  .callers = true,
+						  .timeline = true};
 	const char *paths[8];
 	struct ranked ranked;
 	size_t bad;

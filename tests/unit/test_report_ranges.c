@@ -130,6 +130,25 @@ static void check_row(const struct kp_report *report, const char *name, uint64_t
 	assert_int_equal(row->kernel_ns, kernels * KERNEL_NS);
 }
 
+/* What kernels were launched in adds up to what the ranges own. */
+static void check_callers(const struct kp_report *report)
+{
+	const struct kp_report_ranges *ranges = report->ranges;
+
+	for (size_t i = 0; i < ranges->row_count; i++) {
+		uint64_t calls = 0, total_ns = 0;
+		for (size_t k = 0; k < ranges->caller_count; k++) {
+			const struct kp_range_caller *caller = &ranges->callers[k];
+			assert_true(caller->kernel < report->kernel_count);
+			assert_true(k == 0 || caller[-1].kernel <= caller->kernel);
+			calls += caller->range == i ? caller->calls : 0;
+			total_ns += caller->range == i ? caller->total_ns : 0;
+		}
+		assert_int_equal(calls, ranges->rows[i].own_kernels);
+		assert_int_equal(total_ns, ranges->rows[i].own_kernel_ns);
+	}
+}
+
 static void check_totals(const struct kp_report *report, enum kp_ownership by, uint64_t owned,
 			 uint64_t outside, uint64_t unattributed)
 {
@@ -137,6 +156,7 @@ static void check_totals(const struct kp_report *report, enum kp_ownership by, u
 	assert_int_equal(report->ranges->owned, owned);
 	assert_int_equal(report->ranges->outside, outside);
 	assert_int_equal(report->ranges->unattributed, unattributed);
+	check_callers(report);
 }
 
 /* Kernels run long after their ranges: two of a name, one nested, another domain, none. */

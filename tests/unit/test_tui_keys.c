@@ -114,13 +114,27 @@ static void read_ab(struct kp_ab_saved *out)
 	assert_int_equal(kp_ab_saved_read(text, length, out, &error), KP_OK);
 }
 
+/* No kernel has more launches in a range than it has. */
+static void check_callers(const struct kp_report *report)
+{
+	for (size_t i = 0; report->ranges && i < report->ranges->caller_count; i++) {
+		const struct kp_range_caller *caller = &report->ranges->callers[i];
+		const struct kp_kernel_row *kernel = &report->kernels[caller->kernel];
+		assert_in_range(caller->calls, 1, kernel->calls);
+		assert_in_range(caller->total_ns, 0, kernel->durations.total_ns);
+	}
+}
+
 static void explore(const char *path)
 {
 	const char *paths[] = {path};
 	struct kp_tui_source source = {
 		.paths = paths,
 		.path_count = 1,
-		.options = {.threshold_pct = 30, .busy_shares = true, .timeline = true},
+		.options = {.threshold_pct = 30,
+			    .busy_shares = true,
+			    .ranges = true,
+			    .timeline = true},
 	};
 	const struct kp_tui_settings settings = {.rows = 24, .columns = 80};
 	struct kp_ab_saved ab;
@@ -133,6 +147,8 @@ static void explore(const char *path)
 	assert_int_equal(kp_reader_open(paths, 1, &source.base, &bad), KP_OK);
 	source.base_path = path;
 	assert_int_equal(kp_tui_init(&tui, &source, &settings), KP_OK);
+	settle(&tui);
+	check_callers(tui.report);
 	for (int page = 0; page < KP_PAGE_COUNT; page++) {
 		if (!go_to(&tui, (enum kp_page_id)page))
 			continue;
