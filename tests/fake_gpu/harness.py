@@ -5,6 +5,7 @@ without kprof, nothing was done to CUPTI's buffers, and the report is valid and 
 ledger of the fake GPU, which counts what really happened.
 """
 
+import functools
 import json
 import os
 import re
@@ -35,6 +36,7 @@ def require_equal(what, got, expected):
     require(got == expected, f"{what}: got {got!r}, expected {expected!r}")
 
 
+@functools.cache
 def ledger_rows():
     """The names of the ledger's counters, in the order of the file."""
     with open(os.path.join(HERE, "common", "ledger.def"), encoding="utf-8") as table:
