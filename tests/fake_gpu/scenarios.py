@@ -452,6 +452,13 @@ def status_of(place, pid):
                 result.out.decode().splitlines())
 
 
+def start_controlled(scenario, place):
+    """As start_under_kprof; the collector's worker, which may be late, is there as well."""
+    process, pid = start_under_kprof(scenario, place)
+    await_that(lambda: control(place, pid, "status").status == 0, "a collector that answers")
+    return process, pid
+
+
 def number(text):
     return int(text.replace(",", ""))
 
@@ -462,7 +469,7 @@ def await_windows(place, pid, least):
 
 def play_ctl(scenario, place):
     """stop, start, snapshot and status of a running program, which notices nothing."""
-    process, pid = start_under_kprof(scenario, place)
+    process, pid = start_controlled(scenario, place)
     require_equal("recording", status_of(place, pid)["recording"], "on")
     require_equal("stop", control(place, pid, "stop").status, 0)
     stopped = status_of(place, pid)
@@ -485,6 +492,7 @@ def play_ctl(scenario, place):
     require_equal("windows", status_of(place, pid)["windows"], "2")
     refused = control(place, pid, "snapshot", "-o", place.trace)
     require(refused.status == 125 and "trace itself" in refused.err, f"{refused.err}")
+    place.write_script("enough", "")
     result = end(process)
     require_equal("status", result.status, scenario.status)
     document = place.report()
@@ -498,7 +506,7 @@ def play_ctl(scenario, place):
 
 def play_ctl_strangers(scenario, place):
     """Who may not, and what cannot be controlled, gets one clear line."""
-    process, pid = start_under_kprof(scenario, place)
+    process, pid = start_controlled(scenario, place)
     for words, says in (((os.getpid(), "stop"), "cannot attach.*start it anew"),
                         ((2**22 + 7, "stop"), "no process"),
                         (("x", "stop"), "not the number of a process"),
@@ -529,7 +537,7 @@ def play_ctl_strangers(scenario, place):
 
 def play_ctl_duty(scenario, place):
     """Under --duty, stop ends the windows and start goes on with them."""
-    process, pid = start_under_kprof(scenario, place)
+    process, pid = start_controlled(scenario, place)
     await_windows(place, pid, 2)
     require_equal("stop", control(place, pid, "stop").status, 0)
     before = status_of(place, pid)["windows"]
@@ -549,7 +557,7 @@ def play_ctl_duty(scenario, place):
 
 def play_kill_in_windows(scenario, place):
     """A killed process: the open window is known, and what was issued outside is exact."""
-    process, pid = start_under_kprof(scenario, place)
+    process, pid = start_controlled(scenario, place)
     await_windows(place, pid, 1)
     time.sleep(0.5)
     kill(pid)
@@ -675,6 +683,7 @@ ERROR_35 = (r"INSUFFICIENT_PRIVILEGES", r"\b35\b", r"NVreg_RestrictProfilingToAd
 ERROR_39 = (r"MULTIPLE_SUBSCRIBERS", r"\b39\b", r"another (profiler|client)")
 FIVE = ["--kernels", "5", "--print"]
 MANY = ["--kernels", "500", "--print"]
+UNTIL_ENOUGH = ["--kernels", "10000000", "--interval-us", "100", "--until", "{directory}/enough"]
 LONG = ["--kernels", "2000", "--interval-us", "800", "--print"]
 
 SCENARIOS = [
@@ -945,9 +954,8 @@ SCENARIOS = [
                         ("finalize", ["--finalize", "--twice"]))
       for name, options in (("delay", ("--delay", "3600")), ("short", ("--duration", "0.001")),
                             ("range", ("--range", "no such range")), ("duty", ("--duty", "50")))],
-    Scenario("ctl", play=play_ctl, args=["--kernels", "30000", "--interval-us", "100"]),
-    Scenario("ctl_close_fds", play=play_ctl,
-             args=["--kernels", "30000", "--interval-us", "100", "--close-fds"]),
+    Scenario("ctl", play=play_ctl, args=UNTIL_ENOUGH),
+    Scenario("ctl_close_fds", play=play_ctl, args=[*UNTIL_ENOUGH, "--close-fds"]),
     Scenario("ctl_strangers", play=play_ctl_strangers,
              args=["--kernels", "10000000", "--interval-us", "100"]),
     Scenario("ctl_duty", play=play_ctl_duty, faults="wall", options=("--duty", "20"),
