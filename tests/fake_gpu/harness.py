@@ -17,10 +17,15 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TIME_LIMIT_S = 100
+TRIES = 3
 
 
 class Failure(Exception):
     """An expectation that does not hold."""
+
+
+class Late(Failure):
+    """Something took too long, which a machine that is busy elsewhere may do: it is tried again."""
 
 
 class Skip(Exception):
@@ -30,6 +35,11 @@ class Skip(Exception):
 def require(holds, what):
     if not holds:
         raise Failure(what)
+
+
+def require_timely(holds, what):
+    if not holds:
+        raise Late(what)
 
 
 def require_equal(what, got, expected):
@@ -270,7 +280,16 @@ class Run:
 
 
 def run_scenario(scenario, build):
-    """Raises Failure where an expectation does not hold."""
+    """Raises Failure where an expectation does not hold; what is late has two more tries."""
+    for _ in range(TRIES - 1):
+        try:
+            return run_once(scenario, build)
+        except Late as late:
+            print(f"again: {late}")
+    return run_once(scenario, build)
+
+
+def run_once(scenario, build):
     if scenario.root and os.geteuid() != 0:
         raise Skip("needs root")
     with tempfile.TemporaryDirectory(prefix="kprof-fake-") as directory:
@@ -286,8 +305,8 @@ def run_scenario(scenario, build):
         require_equal("status under kprof", (result.status, result.err if result.status !=
                                              bare.status else ""), (bare.status, ""))
         require_equal("stdout under kprof", result.out, bare.out)
-        require(result.seconds <= scenario.seconds,
-                f"took {result.seconds:.1f} s, more than {scenario.seconds}")
+        require_timely(result.seconds <= scenario.seconds,
+                       f"took {result.seconds:.1f} s, more than {scenario.seconds}")
         check_messages(scenario, result)
         ledger = place.ledger.read()
         check_manners(ledger)

@@ -37,8 +37,8 @@ import ranges
 import storms
 import watching
 from harness import (Failure, Skip, await_kernels, await_that, check_agreement, check_manners,
-                     check_own_counts, check_sum, end, kill, require, require_equal, run_scenario,
-                     start_under_kprof)
+                     check_own_counts, check_sum, end, kill, require, require_equal,
+                     require_timely, run_scenario, start_under_kprof)
 from scenario import Scenario
 
 FOREVER_NS = str(20 * 10**9)  # a kernel that still runs when its program ends
@@ -351,15 +351,16 @@ def check_detaching(detached, least=8, finalized=None):
         check_sum(run.document, run.ledger)
         check_own_counts(run.document)
         windows = windows_of(run)
-        require(len(windows) >= least, f"{len(windows)} windows")
+        require_timely(len(windows) >= least, f"{len(windows)} windows")
         require_equal("finalized", run.ledger["finalizes"] > 0,
                       detached if finalized is None else finalized)
         ended = [bool(row["detached"]) for row in windows[:-1]]  # null: the next one came at once
-        require(most(ended) if detached else not any(ended),
-                f"detached after {sum(ended)} of {len(ended)} windows")
+        (require_timely if detached else require)(
+            most(ended) if detached else not any(ended),
+            f"detached after {sum(ended)} of {len(ended)} windows")
         # Whatever happens, a window does not stand open; on a busy machine the worker may be late.
         lengths_ns = [row["end_ns"] - row["begin_ns"] for row in windows]
-        require(most([length < 350e6 for length in lengths_ns]), f"lengths: {lengths_ns}")
+        require_timely(most([length < 350e6 for length in lengths_ns]), f"lengths: {lengths_ns}")
     return check
 
 
@@ -367,14 +368,14 @@ def check_prompt(run):
     """A thread that launches graphs without a pause does not keep CUPTI from coming and going."""
     check_detaching(True, least=2)(run)
     costs_ns = [row["on_cost_ns"] + row["off_cost_ns"] for row in windows_of(run)[:-1]]
-    require(most([cost < 100e6 for cost in costs_ns]), f"took {costs_ns} ns")
+    require_timely(most([cost < 100e6 for cost in costs_ns]), f"took {costs_ns} ns")
 
 
 def check_whole_steps(run, kernels):
     """Most windows hold whole steps: on a busy machine one may take longer than a window waits."""
     issued = [row["kernels_issued"] for row in windows_of(run)[:-1] if row["kernels_issued"]]
     whole = [count for count in issued if count % kernels == 0]
-    require(len(whole) * 4 >= 3 * len(issued) > 0, f"kernels in windows: {issued}")
+    require_timely(len(whole) * 4 >= 3 * len(issued) > 0, f"kernels in windows: {issued}")
     require(run.counts["kernels_untimed"] * 10 <= run.counts["kernels"],
             f"{run.counts['kernels_untimed']} of {run.counts['kernels']} were cut off")
 
@@ -386,7 +387,7 @@ def check_duty(detached, step=0):
         said = run.document["windows"]
         require(said["scaled"], f"not scaled: {said}")
         share = said["inside_ns"] / said["whole_ns"]
-        require(0.05 <= share <= 0.2, f"{share} of the time was recorded, not 0.1")
+        require_timely(0.05 <= share <= 0.2, f"{share} of the time was recorded, not 0.1")
         for name, calls, length_ns in (("short_kernel", 20000, 700), ("long_kernel", 20000, 2300)):
             row = run.kernel(name)
             slack = 1.5 * row["total_ns_ci95"] + 0.001 * calls * length_ns
@@ -430,8 +431,8 @@ def check_duty_cost(run):
     costs = [row["on_cost_ns"] + row["off_cost_ns"] for row in late]
     shares = sorted((row["end_ns"] - row["begin_ns"]) / cost for row, cost in zip(late, costs))
     require(min(costs) >= 40e6, f"switching costs {costs}")
-    require(shares[len(shares) // 2] >= 1.8,
-            f"{shares}: switching takes more than 0.4 of a duty of 20 %")
+    require_timely(shares[len(shares) // 2] >= 1.8,
+                   f"{shares}: switching takes more than 0.4 of a duty of 20 %")
 
 
 # ---- scenarios that do more than run a program ----
