@@ -26,8 +26,9 @@ build-all: ## build the tests too
 	@$(configure) -DKPROF_TESTS=ON
 	@$(compile)
 
+# Two tests a core: half of them wait most of the time.
 test: build-all ## build everything and run the tests (those for a GPU where there is one)
-	@ctest --test-dir $(BUILD) --output-on-failure -j2 --output-junit ctest.xml \
+	@ctest --test-dir $(BUILD) --output-on-failure -j$$((2 * $(JOBS))) --output-junit ctest.xml \
 		$$(scripts/has-gpu || echo '-LE ^gpu$$')
 
 check: ## the slower checks: sanitizers, fuzzer, static analysis, man pages
@@ -37,7 +38,7 @@ install: all ## install below PREFIX (/usr/local; DESTDIR is respected)
 	@cmake --install $(BUILD) --prefix $(PREFIX)
 
 clean: ## remove what was built
-	rm -rf $(BUILD) build-asan build-no-cuda build-fuzz build-check
+	rm -rf $(BUILD) build-asan build-clang build-no-cuda build-fuzz build-tsan build-check
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

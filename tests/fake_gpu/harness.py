@@ -5,6 +5,7 @@ without kprof, nothing was done to CUPTI's buffers, and the report is valid and 
 ledger of the fake GPU, which counts what really happened.
 """
 
+import functools
 import json
 import os
 import re
@@ -16,10 +17,15 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TIME_LIMIT_S = 100
+TRIES = 3
 
 
 class Failure(Exception):
     """An expectation that does not hold."""
+
+
+class Late(Failure):
+    """Something took too long, which a machine that is busy elsewhere may do: it is tried again."""
 
 
 class Skip(Exception):
@@ -31,10 +37,16 @@ def require(holds, what):
         raise Failure(what)
 
 
+def require_timely(holds, what):
+    if not holds:
+        raise Late(what)
+
+
 def require_equal(what, got, expected):
     require(got == expected, f"{what}: got {got!r}, expected {expected!r}")
 
 
+@functools.cache
 def ledger_rows():
     """The names of the ledger's counters, in the order of the file."""
     with open(os.path.join(HERE, "common", "ledger.def"), encoding="utf-8") as table:
@@ -268,7 +280,16 @@ class Run:
 
 
 def run_scenario(scenario, build):
-    """Raises Failure where an expectation does not hold."""
+    """Raises Failure where an expectation does not hold; what is late has two more tries."""
+    for _ in range(TRIES - 1):
+        try:
+            return run_once(scenario, build)
+        except Late as late:
+            print(f"again: {late}")
+    return run_once(scenario, build)
+
+
+def run_once(scenario, build):
     if scenario.root and os.geteuid() != 0:
         raise Skip("needs root")
     with tempfile.TemporaryDirectory(prefix="kprof-fake-") as directory:
@@ -284,8 +305,8 @@ def run_scenario(scenario, build):
         require_equal("status under kprof", (result.status, result.err if result.status !=
                                              bare.status else ""), (bare.status, ""))
         require_equal("stdout under kprof", result.out, bare.out)
-        require(result.seconds <= scenario.seconds,
-                f"took {result.seconds:.1f} s, more than {scenario.seconds}")
+        require_timely(result.seconds <= scenario.seconds,
+                       f"took {result.seconds:.1f} s, more than {scenario.seconds}")
         check_messages(scenario, result)
         ledger = place.ledger.read()
         check_manners(ledger)

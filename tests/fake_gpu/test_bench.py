@@ -83,7 +83,8 @@ class Bench(Case):
 class Ceilings(Case):
     def test_rates(self):
         """Each ceiling is the best of its kernels, and the file holds what was printed."""
-        ran = self.bench("ceilings", "--format", "json")
+        # However busy the machine, the clocks are read once while the GPU is at work.
+        ran = self.bench("ceilings", "--format", "json", faults="query_late=1")
         self.assertEqual(ran.returncode, 0, ran.stderr)
         document = parse_json(ran.stdout)
         self.assertEqual(document["schema"], "kprof.ceilings/v1")

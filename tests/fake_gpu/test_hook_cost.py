@@ -136,7 +136,7 @@ def cost(lines, program):
 
 
 def profile(build, row, calls):
-    """Runs the program under kprof under callgrind; its cost."""
+    """Runs the program under callgrind under kprof; its cost."""
     fakes = os.path.join(build, "tests", "fake_gpu")
     environment = {key: value for key, value in os.environ.items()
                    if not key.startswith(("KP", "CUDA_", "NVTX_", "LD_"))}
@@ -151,9 +151,9 @@ def profile(build, row, calls):
             with open(path, "w", encoding="utf-8") as file:
                 file.write(row.rules)
             options = ("--rules", path, *options)
-        command = ["valgrind", "--tool=callgrind", "--trace-children=yes", "--quiet",
-                   f"--callgrind-out-file={out}", os.path.join(build, "kprof"), row.command,
-                   *options, "-o", os.path.join(folder, "trace.kprof"), "--",
+        command = [os.path.join(build, "kprof"), row.command, *options,
+                   "-o", os.path.join(folder, "trace.kprof"), "--",
+                   "valgrind", "--tool=callgrind", "--quiet", f"--callgrind-out-file={out}",
                    os.path.join(fakes, "prog_calls"), row.door, row.work, str(calls)]
         done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, check=False,
                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=120)

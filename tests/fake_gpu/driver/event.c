@@ -4,8 +4,15 @@
  */
 #include "tests/fake_gpu/driver/gpu.h"
 
+#include <stdatomic.h>
+
+#include "tests/fake_gpu/common/faults.h"
 #include "tests/fake_gpu/common/ledger.h"
 #include "tests/fake_gpu/driver/order.h"
+
+/* The event that was recorded last, and how often it was asked for once it was reached. */
+static _Atomic(CUevent) newest;
+static atomic_ullong asked;
 
 KP_FAKE_EXPORT CUresult cuEventCreate(CUevent *out, unsigned int flags)
 {
@@ -40,6 +47,8 @@ KP_FAKE_EXPORT CUresult cuEventRecord(CUevent event, CUstream handle)
 	event->time_ns = kp_fake_stream_start(stream);
 	event->recorded = true;
 	kp_fake_unlock();
+	atomic_store(&newest, event);
+	atomic_store(&asked, 0);
 	kp_fake_order_record(event, stream);
 	return CUDA_SUCCESS;
 }
@@ -75,6 +84,9 @@ KP_FAKE_EXPORT CUresult cuEventQuery(CUevent event)
 	if (!kp_fake_is(event, KP_FAKE_EVENT))
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (event->time_ns > kp_fake_now_ns())
+		return CUDA_ERROR_NOT_READY;
+	if (event == atomic_load(&newest) &&
+	    atomic_fetch_add(&asked, 1) < kp_fake_faults()->query_late)
 		return CUDA_ERROR_NOT_READY;
 	kp_fake_order_event_reached(event);
 	return CUDA_SUCCESS;

@@ -142,12 +142,18 @@ static void rest(const struct kp_prog_options *options, uint64_t i, CUstream str
 		usleep((useconds_t)options->interval_us);
 }
 
+static bool is_enough(const struct kp_prog_options *options, uint64_t launched)
+{
+	return launched >= options->kernels ||
+	       (options->until && access(options->until, F_OK) == 0);
+}
+
 static void launch_kernels(const struct kp_prog_options *options, CUstream *streams,
 			   struct kp_prog_counts *counts)
 {
 	nvtxRangeId_t range = 0;
 
-	for (uint64_t i = 0; i < options->kernels; i++) {
+	for (uint64_t i = 0; !is_enough(options, i); i++) {
 		CUstream stream = options->streams ? streams[i % options->streams] : NULL;
 
 		before_launch(options, i, &range);
