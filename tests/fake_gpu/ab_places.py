@@ -1,6 +1,8 @@
 """Scenarios of kprof ab where contexts, modules, streams and captures come and go; prog_places."""
 
-from ab import rules_for, run_ab
+import os
+
+from ab import HERE, rules_for, run_ab
 from harness import require, require_equal
 from scenario import Scenario
 
@@ -79,6 +81,17 @@ def play_collective(scenario, place):
     require(rule["launches"]["replaced"] > 0, f"{rule['launches']}")
 
 
+def play_flash(scenario, place):
+    """FlashAttention-2 by the sample's rule: what it knows is replaced, and nothing that differs."""
+    with open(os.path.join(HERE, "..", "..", "samples", "flash_attention_2.yaml"), encoding="utf-8") as file:
+        rules = file.read()
+    outcome = run_ab(scenario, place, ["20"], ("--mode", "swap"), rules, program="prog_flash")
+    rule, others = outcome.rule("torch-flash-2"), int(outcome.result.out)
+    require_equal("seen", rule["launches"]["seen"], 40 + 2 * others)
+    require_equal("eligible", rule["launches"]["eligible"], 40)
+    require(rule["launches"]["replaced"] > 25 and rule["comparisons_wrong"] == 0, f"{rule}")
+
+
 def play_huge(scenario, place):
     """Data so large that its bytes, in 64 bits, are none: the rule's launches are left alone."""
     huge = "rows: 2147483648, columns: 2147483648, row_stride: 2147483648"
@@ -104,6 +117,7 @@ SCENARIOS = [
     places("capture_forbids", play_unsafe),
     places("buffer", play_buffer),
     places("huge", play_huge),
+    places("flash", play_flash),
     places("collective", play_collective),
     places("floats", play_floats),
     places("streams", play_streams),
