@@ -356,6 +356,31 @@ def units(checks):
     return check
 
 
+def flash(checks):
+    """FlashAttention-2 as PyTorch launches it for whole sequences, by the sample's rule."""
+    program = ("import torch, torch.nn.functional as F\n"
+               "from torch.nn.attention import SDPBackend, sdpa_kernel\n"
+               "g = lambda h, t: torch.randn(2, 512, h, 128, device='cuda', dtype=t).transpose(1, 2)\n"
+               "with torch.no_grad(), sdpa_kernel(SDPBackend.FLASH_ATTENTION):\n"
+               "    for t in (torch.bfloat16, torch.float16):\n"
+               "        for causal in (False, True):\n"
+               "            q, k, v = g(16, t), g(4, t), g(4, t)\n"
+               "            for i in range(60):\n"
+               "                F.scaled_dot_product_attention(q, k, v, is_causal=causal, enable_gqa=True)\n"
+               "                torch.cuda.synchronize()\n")
+
+    def check(bench):
+        checks.need_torch(bench)
+        rules = checks.ROOT / "samples/flash_attention_2.yaml"
+        argv = [checks.TORCH[0], "-c", program]
+        _, document = ab(bench, ["--mode", "swap", "--rules", rules], argv, 0)
+        check_sums(document)
+        rule = rule_of(document, "torch-flash-2")
+        require(rule["launches"]["seen"] == 240 and rule["launches"]["replaced"] > 150, f"{rule}")
+        return f"{words_of(rule)}; {[(one['data'], one['rms'], one['max_ulps']) for one in rule['accuracy']]}"
+    return check
+
+
 SURROUNDINGS = """rules:
 - name: silu
   kernel: same_silu
@@ -417,6 +442,7 @@ def rows(checks):
         Check("ab-replays-same", 240, same(checks),
               "llm_decode in a graph, a kernel replaced by the same: no difference"),
         Check("ab-tried", 240, tried(checks), "a user's kernel is tried elsewhere, then replaced"),
+        Check("ab-flash-2", 240, flash(checks), "FlashAttention-2 of PyTorch by the sample's rule"),
         Check("ab-surroundings", 240, surroundings(checks),
               "releases of a context, and captures of other threads: nothing is broken or lost"),
         Check("ab-wild", 240, wild(checks), "a kernel that faults never comes to the program"),

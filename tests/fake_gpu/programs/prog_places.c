@@ -1,15 +1,16 @@
 /*
- * Launches for rules of replacement whose surroundings come and go:
+ * Launches for rules of replacement whose surroundings come and go: prog_places WORK N
  *
- *	prog_places reset N     a context is reset N times; another kernel comes at the handle of
- *one prog_places release N   the context is retained and released N times, and lives on prog_places
- *released N  the same by the last who had retained it, with which it ends prog_places unload N
- *modules are unloaded N times, as in «reset» prog_places capture N   N captures, which another
- *thread tries to end prog_places unsafe N    N captures that forbid other threads much, beside
- *launches in another prog_places buffer N    N launches by one buffer of parameters, and by such as
- *are too small prog_places floats N    N launches in a thread that traps what is not finite
- *	prog_places streams N   products on N streams that come and go
- *	prog_places collective N  N launches of a kernel with the name of one of NCCL's
+ *     reset       a context is reset N times; another kernel comes at the handle of one
+ *     release     the context is retained and released N times, and lives on
+ *     released    the same by the last who had retained it, with which it ends
+ *     unload      modules are unloaded N times, as in «reset»
+ *     capture     N captures, which another thread tries to end
+ *     unsafe      N captures that forbid other threads much, beside launches in another
+ *     buffer      N launches by one buffer of parameters, and by such as are too small
+ *     floats      N launches in a thread that traps what is not finite
+ *     streams     products on N streams that come and go
+ *     collective  N launches of a kernel with the name of one of NCCL's
  *
  * «double_rows» puts out y = 2 x of 5 rows of 24 columns, 32 apart; «triple_rows», of the same
  * parameters, y = 3 x. It prints what all results add up to.
