@@ -52,9 +52,9 @@ struct kp_along_gpu *kp_along_gpu(struct kp_along *along, size_t gpu);
 uint8_t *kp_along_show(struct kp_along *along, size_t gpu, const struct kp_activity *items,
 		       size_t count);
 void kp_along_end_batch(struct kp_along *along);
-/* A taker of the relay, behind the timeline; and what was shown beyond the last batch. Errors of
- * this and what follows: KP_NO_MEMORY. */
-enum kp_status kp_along_take(void *builder, const struct kp_event *event);
+/* A taker of the relay, behind the timeline, of a struct kp_builder; and what was shown beyond the
+ * last batch. Errors of this and what follows: KP_NO_MEMORY. */
+enum kp_status kp_along_take(void *context, const struct kp_event *event);
 /* After the last: what still runs, to its end. */
 enum kp_status kp_along_finish_path(struct kp_along *along);
 void kp_along_finish_alone(struct kp_along *along);

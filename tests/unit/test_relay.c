@@ -20,7 +20,8 @@ struct seen {
 	atomic_uint at_once[TAKERS]; /* calls of one taker at this moment */
 	atomic_uint taking;          /* calls of all */
 	atomic_bool overlapped;
-	uint64_t fails_at; /* the first taker, at this batch; 0: never */
+	atomic_uint_fast64_t left_by_1; /* batches: taker 2 stays behind it */
+	uint64_t fails_at;              /* the first taker, at this batch; 0: never */
 	uint64_t progress, stops_at;
 };
 
@@ -68,12 +69,21 @@ static enum kp_status take_0(void *context, const struct kp_event *event)
 
 static enum kp_status take_1(void *context, const struct kp_event *event)
 {
-	return take(context, 1, event);
+	struct seen *seen = context;
+	enum kp_status status = take(seen, 1, event);
+
+	atomic_fetch_add(&seen->left_by_1, 1);
+	return status;
 }
 
 static enum kp_status take_2(void *context, const struct kp_event *event)
 {
-	return take(context, 2, event);
+	struct seen *seen = context;
+
+	assert_true(atomic_load(&seen->left_by_1) > seen->taken[2]);
+	/* What was kept for this batch is not yet that of another one. */
+	assert_true(atomic_load(&seen->left_by_1) <= seen->taken[2] + KP_RELAY_PLACES);
+	return take(seen, 2, event);
 }
 
 /* Every eighth batch needs something. */
@@ -118,6 +128,7 @@ static enum kp_status run(struct seen *seen, unsigned threads)
 				       .context = seen,
 				       .takers = {take_0, take_1, take_2},
 				       .taker_count = TAKERS,
+				       .behind = {0, 0, 2},
 				       .is_prepared = is_prepared,
 				       .prepare = prepare,
 				       .progress = progress,
