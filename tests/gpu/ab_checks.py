@@ -6,6 +6,10 @@ import sys
 from runner import Check, Skip, require
 
 STEPS = "64"
+# Why launches are not eligible; the other reasons are of eligible ones.
+REASONS_BEFORE = ("conditions", "unreadable", "unsupported", "pointer_mode", "holding_off",
+                  "not_held", "shared_memory", "unseen", "flow", "overlap", "unwritten", "alive",
+                  "other_launch", "other_stream", "other_call", "too_late", "late_error")
 
 
 def ab(bench, options, argv, status):
@@ -31,12 +35,9 @@ def words_of(rule):
 
 
 def check_sums(document):
-    before = ("conditions", "unreadable", "unsupported", "pointer_mode", "holding_off", "not_held",
-              "shared_memory", "unseen", "flow", "overlap", "unwritten", "alive", "other_launch",
-              "other_stream", "other_call", "too_late", "late_error")
     for rule in document["rules"]:
         launches, reasons = rule["launches"], rule["not_replaced"]
-        early = sum(reasons[key] for key in before)
+        early = sum(reasons[key] for key in REASONS_BEFORE)
         replaced = launches["replaced"] + launches["replaced_captured"]
         require(launches["seen"] == launches["eligible"] + early and
                 launches["eligible"] == replaced + sum(reasons.values()) - early,

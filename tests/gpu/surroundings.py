@@ -69,9 +69,20 @@ class World:
                   self.streams[thread], arguments, None)
 
     def beside(self, work):
-        thread = threading.Thread(target=lambda: (self.cuda("cuCtxSetCurrent", self.context), work()))
+        """Work in a thread of its own; what goes wrong there goes wrong here."""
+        errors = []
+
+        def run():
+            try:
+                self.cuda("cuCtxSetCurrent", self.context)
+                work()
+            except RuntimeError as error:
+                errors.append(error)
+        thread = threading.Thread(target=run)
         thread.start()
         thread.join()
+        if errors:
+            raise errors[0]
 
     def capture(self, mode, work):
         """What is captured is the launch; then the graph is launched, and what comes of it is checked."""

@@ -2,11 +2,13 @@
 """Runs some of the checks from end to end without a GPU: against a kprof and samples that are small
 scripts and say what they are told to. A truthful kprof must pass, and one that lies must fail."""
 
+import ast
 import sys
 import tempfile
 import unittest
 from pathlib import Path
 
+import ab_checks
 import checks
 from runner import run_table
 
@@ -119,6 +121,12 @@ class Table(unittest.TestCase):
         self.assertEqual(len(set(names)), len(names))
         for check in checks.CHECKS:
             self.assertTrue(callable(check.function), check.name)
+
+    def test_reasons_of_ab_are_those_of_the_fake_gpu(self):
+        tree = ast.parse((checks.ROOT / "tests/fake_gpu/ab.py").read_text())
+        told, = [ast.literal_eval(node.value) for node in tree.body if isinstance(node, ast.Assign)
+                 and node.targets[0].id == "REASONS_BEFORE"]
+        self.assertEqual(ab_checks.REASONS_BEFORE, told)
 
     def test_names_choose_rows(self):
         chosen = checks.chosen_checks(["ab-wild=30", "spin", "ab-wild", "torch-times=5000"])
