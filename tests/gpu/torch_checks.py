@@ -40,7 +40,7 @@ def replaced(need_torch):
         options = ["--mode", "swap", "--again", "50", *(word for name in EAGER
                                                       for word in ("--rule", name))]
         ran, document = ab(bench, options, [*program, "async", ROUNDS], 0)
-        require(ran.stdout.startswith("all "), ran.stdout)
+        require(ran.text().startswith("all "), ran.text())
         check_sums(document)
         for name in EAGER:
             rule = rule_of(document, name)
@@ -48,9 +48,10 @@ def replaced(need_torch):
             require(launches["elided"] > 0.9 * launches["replaced"] > 0,
                     f"{words_of(rule)}: {launches} {rule['not_replaced']}")
         bare = bench.run([*program, "native", ROUNDS])
-        ran, native = ab(bench, options, [*program, "native", ROUNDS], 0)
+        ran, native = ab(bench, options, [*program, "native", ROUNDS], None)
+        require(ran.status in (0, 122), f"status {ran.status}: {ran.log}.err")  # 122: nothing was replaced
         check_sums(native)
-        require(ran.stdout == bare.stdout, f"{ran.stdout} for {bare.stdout}")
+        require(ran.stdout == bare.stdout, f"{ran.text()} for {bare.text()}")
         require(not any(rule["launches"]["elided"] for rule in native["rules"]), "elided")
         return "; ".join(words_of(rule_of(document, name)) for name in EAGER)
     return check
