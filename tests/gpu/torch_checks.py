@@ -33,7 +33,8 @@ ROUNDS = "60"
 
 
 def replaced(need_torch):
-    """On the driver's allocator each kind is replaced and right; on PyTorch's own all is as without."""
+    """On the driver's allocator each kind is replaced and right; on PyTorch's own all is as
+    without."""
     def check(bench):
         need_torch(bench)
         program = [sys.executable, "-B", HERE / "torch_sequences.py"]
@@ -49,7 +50,8 @@ def replaced(need_torch):
                     f"{words_of(rule)}: {launches} {rule['not_replaced']}")
         bare = bench.run([*program, "native", ROUNDS])
         ran, native = ab(bench, options, [*program, "native", ROUNDS], None)
-        require(ran.status in (0, 122), f"status {ran.status}: {ran.log}.err")  # 122: nothing was replaced
+        # 122: nothing was replaced.
+        require(ran.status in (0, 122), f"status {ran.status}: {ran.log}.err")
         check_sums(native)
         require(ran.stdout == bare.stdout, f"{ran.text()} for {bare.text()}")
         require(not any(rule["launches"]["elided"] for rule in native["rules"]), "elided")

@@ -218,8 +218,8 @@ static size_t flash(CUfunction function, unsigned rounds)
 int main(int argc, char **argv)
 {
 	const struct kp_fake_kernel kernel = {
-		.name = "_ZN13pytorch_flash16flash_fwd_kernelI23Flash_fwd_kernel_traitsILi64EN7cutlass10"
-			"bfloat16_tEEEEvNS_16Flash_fwd_paramsE",
+		.name = "_ZN13pytorch_flash16flash_fwd_kernelI23Flash_fwd_kernel_traitsILi64EN7"
+			"cutlass10bfloat16_tEEEEvNS_16Flash_fwd_paramsE",
 		.duration_ns = 4000,
 		.compute = attention,
 		.parameter_count = 1,
