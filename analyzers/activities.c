@@ -6,11 +6,13 @@
 #include "analyzers/activities.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "trace/vector.h"
 
-/* More than any sound trace has beyond a watermark: then the older half is visited early. */
-#define PENDING_MAX ((size_t)1 << 20)
+/* More than any sound trace has beyond a watermark: then the older half is visited early. (Seven
+ * processes that share a GPU have so many, with whole batches that overlap.) */
+#define PENDING_MAX (((size_t)1 << 17) - 4096)
 /* What is added no further than that from its place is put there; else all is sorted. */
 #define NEAR 16
 
@@ -142,6 +144,30 @@ static void merge(struct list *left, const struct list *a, size_t i, const struc
 	}
 }
 
+/* Whether all that is left of a list comes behind all of another one. */
+static bool is_behind(const struct list *list, size_t from, const struct list *other)
+{
+	return from == list->count || !other->count ||
+	       compare(&list->items[from], &other->items[other->count - 1]) >= 0;
+}
+
+/* What is left of fresh becomes the end of pending, of which nothing was visited. */
+static enum kp_status append(struct kp_activities *activities, size_t from)
+{
+	struct list *fresh = &activities->fresh, *pending = &activities->pending;
+	size_t count = fresh->count - from;
+
+	if (reserve(pending, pending->count + count) != KP_OK)
+		return KP_NO_MEMORY;
+	if (count)
+		memcpy(pending->items + pending->count, fresh->items + from,
+		       count * sizeof(*fresh->items));
+	pending->count += count;
+	fresh->count = 0;
+	activities->fresh_sorted = true;
+	return KP_OK;
+}
+
 /* Visits what starts before the watermark, of pending and fresh; the rest becomes pending. */
 static enum kp_status settle_before(struct kp_activities *activities, uint64_t watermark_ns,
 				    kp_activity_visit *visit, void *context)
@@ -164,6 +190,8 @@ static enum kp_status settle_before(struct kp_activities *activities, uint64_t w
 			status = visit(context, &fresh->items[j], run);
 		j += run;
 	}
+	if (status == KP_OK && !i && is_behind(fresh, j, pending))
+		return append(activities, j);
 	if (status == KP_OK && reserve(&left, pending->count - i + (fresh->count - j)) != KP_OK)
 		return KP_NO_MEMORY;
 	if (status == KP_OK)

@@ -110,7 +110,7 @@ static enum kp_status visit(void *context, const struct kp_activity *items, size
 	const struct visit *at = context;
 	struct kp_build_timeline *line = at->builder->timeline;
 	enum kp_status status = KP_OK;
-	uint8_t unseen, *causes = NULL;
+	uint8_t unseen = 0, *causes = NULL;
 
 	if (line->is_shown) {
 		causes = kp_along_show(&line->along, (size_t)(at->gpu - line->gpus), items, count);

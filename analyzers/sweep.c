@@ -14,7 +14,7 @@
 #include "trace/vector.h"
 
 #define OPEN_MAX 65536
-#define PENDING_MAX ((size_t)2 << 20)
+#define PENDING_MAX (((size_t)1 << 17) - 4096)
 
 struct interval {
 	uint64_t start_ns, end_ns;

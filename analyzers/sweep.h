@@ -7,7 +7,7 @@
  *
  * Streaming: intervals are added in batches and settled up to a watermark, below which no later one
  * starts, so that memory holds only what is open or lies beyond it. Files that break that promise,
- * and timelines that no GPU can have (more than 65536 intervals open at once, or millions beyond
+ * and timelines that no GPU can have (more than 65536 intervals open at once, or so many beyond
  * the watermark), are settled as well as possible and counted in kp_sweep_displaced.
  * Not thread-safe.
  */

@@ -157,13 +157,35 @@ static void make_fields(struct making *making)
 	}
 }
 
+/* LENGTH launches a batch, of which the first begins when all do: what is behind it must wait, for
+ * all that is known, until the last batch. */
+static void make_waits(struct making *making)
+{
+	struct kp_launch_config config = {
+		.context = 1, .stream = 7, .grid = {1, 1, 1}, .block = {1, 1, 1}};
+	struct kp_launch record = {0};
+
+	config.name = intern(making, "k", 1);
+	check(kp_writer_config(making->writer, &config, &record.config));
+	for (size_t i = 0; i < making->count; i++) {
+		bool first = i % making->length == 0;
+
+		if (first)
+			check(kp_writer_flush(making->writer));
+		record.start_ns = FIRST_NS + (first ? 0 : i * 1000);
+		record.end_ns = record.start_ns + 500;
+		record.correlation = (uint32_t)i + 1;
+		check(kp_writer_launch(making->writer, &record));
+	}
+}
+
 static const struct {
 	const char *name;
 	void (*make)(struct making *making);
 } kinds[] = {
 	{"names", make_names},     {"controls", make_controls}, {"mangled", make_mangled},
 	{"streams", make_streams}, {"devices", make_devices},   {"ranges", make_ranges},
-	{"notes", make_notes},     {"fields", make_fields},
+	{"notes", make_notes},     {"fields", make_fields},     {"waits", make_waits},
 };
 
 int main(int argc, char **argv)

@@ -71,6 +71,9 @@ class Hostile(Case):
     def test_many_streams(self):
         self.check("streams", 20000, 0)
 
+    def test_what_must_wait_for_the_last_batch(self):
+        self.check("waits", 400000, 10000)
+
     def test_giant_notes(self):
         self.check("notes", 300, 60000)
 
