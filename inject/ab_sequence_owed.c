@@ -43,6 +43,7 @@ static void be_undisturbed(struct kp_ab_sequence_guard *guard)
 	choose_signals(&signals);
 	pthread_sigmask(SIG_BLOCK, &signals, &guard->signals);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &guard->cancel);
+	kp_floats_hold(&guard->floats);
 	guard->inside = kp_ab_inside;
 	kp_ab_inside = true;
 }
@@ -50,6 +51,7 @@ static void be_undisturbed(struct kp_ab_sequence_guard *guard)
 static void be_disturbed(const struct kp_ab_sequence_guard *guard)
 {
 	kp_ab_inside = guard->inside;
+	kp_floats_let(&guard->floats);
 	pthread_setcancelstate(guard->cancel, NULL);
 	pthread_sigmask(SIG_SETMASK, &guard->signals, NULL);
 }

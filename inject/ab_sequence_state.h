@@ -10,6 +10,7 @@
 
 #include "inject/ab_sequence.h"
 #include "inject/ab_sequence_hold.h"
+#include "inject/floats.h"
 
 /* Memory that the program gave back, and whose giving back is held. */
 #define KP_AB_FREED_MOST 32U
@@ -44,6 +45,7 @@ extern __attribute__((visibility("hidden"))) struct kp_ab_sequence_state kp_ab_s
 /* A thread with the lock; its own where it has it. */
 struct kp_ab_sequence_guard {
 	sigset_t signals;
+	struct kp_floats floats;
 	int cancel;
 	bool inside;
 };

@@ -44,14 +44,24 @@ static const struct kp_fusion_row *choose(const struct kp_report *report, const 
 	return found;
 }
 
+/* Letters in lower case, digits, and single dashes between. */
+static void write_name(FILE *file, const char *name)
+{
+	bool dash = true;
+
+	fputs("- name: suggested", file);
+	for (; *name; name++) {
+		bool good = isalnum((unsigned char)*name);
+
+		if (good)
+			fprintf(file, "%s%c", dash ? "-" : "", *name | 0x20);
+		dash = !good;
+	}
+}
+
 static void write_head(FILE *file, const struct kp_report *report, const struct kp_fusion_row *row)
 {
-	fputs("- name: suggested", file);
-	for (const char *at = row->name, *before = NULL; *at; before = at++)
-		if (isalnum((unsigned char)*at))
-			fprintf(file, "%s%c",
-				!before || !isalnum((unsigned char)*before) ? "-" : "",
-				tolower((unsigned char)*at));
+	write_name(file, row->name);
 	fprintf(file,
 		"\n  # %s: %zu kernels, %" PRIu64 " times, %.1f to %.1f %% of the span to win\n",
 		row->id, row->member_count, row->runs, row->gain_low_pct, row->gain_high_pct);
