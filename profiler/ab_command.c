@@ -26,7 +26,7 @@ static const struct kp_option rule_options[] = {
 		 "expression, is found."},
 	{.name = "chain", .type = KP_OPTION_TEXT, .offset = AT(ab_chain), .argument = "PATTERN",
 	 .help = "With --suggest: a rule for a sequence instead, of the chain of kernels with most "
-		 "to win (kprof report --fusion) whose id is PATTERN, or in whose name this "
+		 "to win (Fusion in a report) whose id is PATTERN, or in whose name this "
 		 "extended regular expression is found; «.» is in all of them."},
 	{.name = "self-test", .type = KP_OPTION_FLAG, .offset = AT(ab_self_test),
 	 .help = "Try kprof ab itself first, on this GPU, with replacements whose verdict is known "

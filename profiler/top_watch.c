@@ -218,12 +218,14 @@ bool kp_top_watch_record(struct kp_top_watch *watch, bool on, char *words, size_
 {
 	char complaint[KP_CONTROL_COMPLAINT_BYTES] = "No process runs that could be recorded.";
 	static struct kp_control_answer answer;
-	size_t done = 0;
+	size_t done = 0, asked = 0;
 
 	for (size_t i = 0; i < watch->view.process_count; i++) {
 		const struct kp_top_process *process = &watch->shown[i];
+
 		if (!process->alive || !watch->room)
 			continue;
+		asked++;
 		if (kp_control_ask((long)process->pid, on ? KP_CONTROL_START : KP_CONTROL_STOP, -1,
 				   PATIENCE_S, &answer, complaint))
 			done++;
@@ -234,7 +236,7 @@ bool kp_top_watch_record(struct kp_top_watch *watch, bool on, char *words, size_
 		snprintf(words, size,
 			 on ? "Recording into %.200s." : "What was recorded is in %.200s.",
 			 answer.trace);
-	return done > 0 && on;
+	return asked > 0 && on;
 }
 
 /* ---- rules ---- */
