@@ -36,8 +36,8 @@ void kp_top_watch_close(struct kp_top_watch *watch);
 void kp_top_watch_fini(struct kp_top_watch *watch);
 /* Reads what is new, at most ten times a second; true: there is something. */
 bool kp_top_watch_refresh(struct kp_top_watch *watch);
-/* Switches recording on or off in all processes, and says what came of it. True: a process may record
- * now; also one that has not answered in time, or has ended since. */
+/* Switches recording on or off in all processes, and says what came of it. True: a process may
+ * record now; also one that has not answered in time, or has ended since. */
 bool kp_top_watch_record(struct kp_top_watch *watch, bool on, char *words, size_t size);
 /* Switches a rule of A/B in all processes that have it, and says what came of it. */
 void kp_top_watch_switch(struct kp_top_watch *watch, const char *rule, bool on, char *words,
