@@ -10,9 +10,6 @@
 
 #include "trace/vector.h"
 
-/* More than any sound trace has beyond a watermark: then the older half is visited early. (Seven
- * processes that share a GPU have so many, with whole batches that overlap.) */
-#define PENDING_MAX (((size_t)1 << 17) - 4096)
 /* What is added no further than that from its place is put there; else all is sorted. */
 #define NEAR 16
 
@@ -24,14 +21,17 @@ struct list {
 struct kp_activities {
 	struct list fresh, pending, spare;
 	bool fresh_sorted;
+	size_t waiting_most;
 };
 
-struct kp_activities *kp_activities_create(void)
+struct kp_activities *kp_activities_create(size_t waiting_most)
 {
 	struct kp_activities *activities = calloc(1, sizeof(*activities));
 
-	if (activities)
-		activities->fresh_sorted = true;
+	if (!activities)
+		return NULL;
+	activities->fresh_sorted = true;
+	activities->waiting_most = waiting_most;
 	return activities;
 }
 
@@ -213,7 +213,7 @@ enum kp_status kp_activities_settle(struct kp_activities *activities, uint64_t w
 		qsort(activities->fresh.items, activities->fresh.count,
 		      sizeof(*activities->fresh.items), compare);
 	status = settle_before(activities, watermark_ns, visit, context);
-	if (status == KP_OK && pending->count > PENDING_MAX)
+	if (status == KP_OK && pending->count > activities->waiting_most)
 		status = settle_before(activities, pending->items[pending->count / 2].start_ns + 1,
 				       visit, context);
 	return status;

@@ -37,8 +37,9 @@ struct kp_activity {
 
 struct kp_activities;
 
-/* NULL without memory. */
-struct kp_activities *kp_activities_create(void);
+/* Beyond a watermark waiting_most wait at most, see kp_limits_waiting; of more the older half is
+ * visited early. NULL without memory. */
+struct kp_activities *kp_activities_create(size_t waiting_most);
 void kp_activities_destroy(struct kp_activities *activities);
 
 /* Errors: KP_NO_MEMORY. */

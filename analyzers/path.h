@@ -17,6 +17,7 @@
  *   has no more blocks to start and so gives room: those of two waves do at half of their time;
  *   else what ended last. The time between is `others`: the trace has no waits for events, nor
  *   buffers that one kernel writes and another reads.
+ * Of several that end together, it is the one that began last.
  *
  * Between gaps work is pending. A gap whose launch came too late says that the host was not waiting
  * for the GPU: had the kernels before been faster, the gap would be longer, so what is pending is

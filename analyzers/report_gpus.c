@@ -5,6 +5,7 @@
 
 #include "analyzers/boots.h"
 #include "analyzers/report_timeline.h"
+#include "trace/limits.h"
 #include "trace/vector.h"
 
 /* More GPUs than any trace has: a broken file's further ones share the last row. */
@@ -56,7 +57,8 @@ static enum kp_status add_gpu(struct kp_builder *builder, const struct kp_gpu_ro
 	builder->gpus[builder->gpu_count] = (struct kp_build_gpu){.row = *row};
 	/* The timeline knows the union. */
 	if ((parts || !builder->timeline) &&
-	    kp_sweep_create(parts, &builder->gpus[builder->gpu_count].sweep) != KP_OK)
+	    kp_sweep_create(parts, kp_limits_waiting(kp_reader_bytes(builder->reader)),
+			    &builder->gpus[builder->gpu_count].sweep) != KP_OK)
 		return KP_NO_MEMORY;
 	builder->gpu_count++;
 	return KP_OK;

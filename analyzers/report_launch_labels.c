@@ -17,12 +17,13 @@ enum kp_status kp_launch_labels_create(struct kp_reader *reader,
 				       struct kp_launch_labels **out)
 {
 	struct kp_launch_labels *labels = calloc(1, sizeof(*labels));
-	struct kp_builder *builder = &labels->builder;
 	enum kp_status status = KP_NO_MEMORY;
+	struct kp_builder *builder;
 
 	*out = NULL;
 	if (!labels)
 		return KP_NO_MEMORY;
+	builder = &labels->builder;
 	builder->reader = reader;
 	builder->operators = operators;
 	builder->guess = &labels->none;
@@ -44,10 +45,11 @@ enum kp_status kp_launch_labels_create(struct kp_reader *reader,
 
 void kp_launch_labels_destroy(struct kp_launch_labels *labels)
 {
-	struct kp_builder *builder = &labels->builder;
+	struct kp_builder *builder;
 
 	if (!labels)
 		return;
+	builder = &labels->builder;
 	kp_build_sequences_end(builder);
 	kp_build_labels_fini(builder);
 	kp_build_written_end(builder);

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "trace/limits.h"
+
 bool kp_build_uses_timed(const struct kp_builder *builder)
 {
 	return builder->report->options.process_times &&
@@ -33,7 +35,10 @@ static enum kp_status add_use(struct kp_builder *builder, uint32_t process, uint
 	use = &builder->uses[builder->use_count++];
 	*use = (struct kp_build_use){
 		.process = process, .gpu = gpu, .info = kp_build_process_at(builder, process)};
-	return kp_build_uses_timed(builder) ? kp_sweep_create(NULL, &use->sweep) : KP_OK;
+	if (!kp_build_uses_timed(builder))
+		return KP_OK;
+	return kp_sweep_create(NULL, kp_limits_waiting(kp_reader_bytes(builder->reader)),
+			       &use->sweep);
 }
 
 enum kp_status kp_build_use_of(struct kp_builder *builder, const struct kp_process *process,

@@ -4,10 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/limits.h"
 #include "trace/vector.h"
 
-/* More than any sound trace has beyond a watermark: then the older half gets its owners early. */
-#define PENDING_MAX (((size_t)1 << 17) - 4096)
 /* By time, the ranges of so many threads and domains are looked at for each kernel. */
 #define STACKS_MOST 64U
 /* What is no further than that from its place is put there; else all is sorted. */
@@ -402,7 +401,7 @@ enum kp_status kp_ranges_own(struct kp_builder *builder, const struct kp_process
 		return KP_NO_MEMORY;
 	if (sort_batch(own) != KP_OK)
 		return KP_NO_MEMORY;
-	if (own->batch_count > PENDING_MAX &&
+	if (own->batch_count > kp_limits_waiting(kp_reader_bytes(builder->reader)) &&
 	    own->batch[own->batch_count / 2].at_ns >= watermark_ns)
 		watermark_ns = own->batch[own->batch_count / 2].at_ns + 1;
 	for (size_t i = 0, taken; i < own->batch_count && status == KP_OK; i += taken) {

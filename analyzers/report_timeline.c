@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/limits.h"
 #include "trace/vector.h"
 
 /* What a range is, in `names` of a process. */
@@ -18,7 +19,7 @@
 enum kp_status kp_line_restart(struct kp_build_timeline *line, struct kp_line_gpu *gpu)
 {
 	kp_activities_destroy(gpu->activities);
-	gpu->activities = kp_activities_create();
+	gpu->activities = kp_activities_create(line->waiting_most);
 	gpu->gaps = (struct kp_gaps){.arena = line->arena};
 	return gpu->activities ? KP_OK : KP_NO_MEMORY;
 }
@@ -66,6 +67,7 @@ enum kp_status kp_build_timeline_begin(struct kp_builder *builder)
 	if (!line)
 		return KP_NO_MEMORY;
 	line->processes = calloc(processes + 1, sizeof(*line->processes));
+	line->waiting_most = kp_limits_waiting(kp_reader_bytes(builder->reader));
 	line->arena = kp_arena_create();
 	line->taken_room = TAKEN_MOST;
 	line->is_shown = !builder->batches_most;

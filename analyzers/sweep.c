@@ -14,7 +14,6 @@
 #include "trace/vector.h"
 
 #define OPEN_MAX 65536
-#define PENDING_MAX (((size_t)1 << 17) - 4096)
 
 struct interval {
 	uint64_t start_ns, end_ns;
@@ -42,6 +41,7 @@ struct kp_sweep {
 	double v;
 	uint64_t union_end_ns; /* without parts: where the union ends so far */
 	uint64_t busy_ns, displaced;
+	size_t waiting_most;
 };
 
 void kp_sweep_parts_fini(struct kp_sweep_parts *parts)
@@ -50,13 +50,15 @@ void kp_sweep_parts_fini(struct kp_sweep_parts *parts)
 	*parts = (struct kp_sweep_parts){0};
 }
 
-enum kp_status kp_sweep_create(struct kp_sweep_parts *parts, struct kp_sweep **out)
+enum kp_status kp_sweep_create(struct kp_sweep_parts *parts, size_t waiting_most,
+			       struct kp_sweep **out)
 {
 	*out = calloc(1, sizeof(**out));
 	if (!*out)
 		return KP_NO_MEMORY;
 	(*out)->parts = parts;
 	(*out)->fresh_sorted = true;
+	(*out)->waiting_most = waiting_most;
 	return KP_OK;
 }
 
@@ -272,7 +274,7 @@ enum kp_status kp_sweep_settle(struct kp_sweep *sweep, uint64_t watermark_ns)
 		qsort(sweep->fresh.items, sweep->fresh.count, sizeof(*sweep->fresh.items),
 		      compare_intervals);
 	status = settle_before(sweep, watermark_ns);
-	if (status == KP_OK && sweep->pending.count > PENDING_MAX) {
+	if (status == KP_OK && sweep->pending.count > sweep->waiting_most) {
 		watermark_ns = sweep->pending.items[sweep->pending.count / 2].start_ns + 1;
 		status = settle_before(sweep, watermark_ns);
 	}

@@ -31,9 +31,11 @@ void kp_sweep_parts_fini(struct kp_sweep_parts *parts);
 
 /*
  * A timeline that divides its busy time among the rows of `parts` (borrowed; it must outlive the
- * sweep), or keeps only the union where that is NULL. Errors: KP_NO_MEMORY.
+ * sweep), or keeps only the union where that is NULL. Beyond a watermark waiting_most wait at most,
+ * see kp_limits_waiting. Errors: KP_NO_MEMORY.
  */
-enum kp_status kp_sweep_create(struct kp_sweep_parts *parts, struct kp_sweep **out);
+enum kp_status kp_sweep_create(struct kp_sweep_parts *parts, size_t waiting_most,
+			       struct kp_sweep **out);
 void kp_sweep_destroy(struct kp_sweep *sweep);
 
 /*

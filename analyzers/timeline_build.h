@@ -95,7 +95,8 @@ struct kp_build_timeline {
 	struct kp_intern lane_keys; /* (process, context, stream) */
 	struct kp_stream_order *lanes;
 	size_t lane_capacity;
-	bool is_shown; /* to what follows in order */
+	size_t waiting_most; /* of a GPU, see kp_limits_waiting */
+	bool is_shown;       /* to what follows in order */
 	struct kp_along along;
 	struct kp_arena *arena; /* histograms */
 	struct kp_steps *steps; /* NULL: not asked for */

@@ -14,6 +14,15 @@ static uint64_t larger(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
+size_t kp_limits_waiting(uint64_t trace_bytes)
+{
+	uint64_t all = trace_bytes; /* a launch that a collector writes takes a byte and more */
+
+	if (all > KP_LIMIT_WAITING_MOST)
+		all = larger(KP_LIMIT_WAITING_MOST, trace_bytes / 16);
+	return (size_t)larger(KP_LIMIT_WAITING, all);
+}
+
 void kp_limits_init(struct kp_limits *limits, uint64_t trace_bytes)
 {
 	size_t kernels = larger(KP_LIMIT_KERNELS, trace_bytes / KP_LIMIT_KERNEL_BYTES);

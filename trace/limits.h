@@ -13,6 +13,8 @@
  *   a text     64 KiB, as writers cut it; all that are stored KP_LIMIT_STORED_BYTES, or the files'
  *   devices    KP_LIMIT_DEVICES, or one for each KP_LIMIT_DEVICE_BYTES of the files; a chunk with
  *              others is damaged
+ *   waiting    launches of a GPU whose place in time later batches may still change: see
+ *              kp_limits_waiting; of more the older half is taken as it is
  *
  * Texts that are equal count once. What a collector writes stays below: its texts take a byte of
  * the files for ten of theirs as a rule.
@@ -36,6 +38,9 @@
 #define KP_LIMIT_KERNEL_BYTES 2560
 #define KP_LIMIT_DEVICES 1024
 #define KP_LIMIT_DEVICE_BYTES 4096
+#define KP_LIMIT_WAITING (((size_t)1 << 17) - 4096) /* of 56 bytes each, 2^17 with what comes in   \
+						     */
+#define KP_LIMIT_WAITING_MOST ((size_t)1 << 20)
 
 struct kp_limits {
 	/* Bytes that are left; those that have to be escaped count several times in the latter. */
@@ -55,6 +60,13 @@ bool kp_limits_record(struct kp_limits *limits, const void *bytes, size_t length
 /* Whether a device of a process is one too many. Errors: KP_NO_MEMORY. */
 enum kp_status kp_limits_device(struct kp_limits *limits, uint32_t process, uint32_t device,
 				bool *too_many);
+
+/*
+ * How many launches may wait for the order of time: KP_LIMIT_WAITING of any file; all that the
+ * files can hold, as where a kernel runs from the start to the end or many processes share a GPU,
+ * until that is KP_LIMIT_WAITING_MOST; of larger files one for sixteen bytes.
+ */
+size_t kp_limits_waiting(uint64_t trace_bytes);
 
 /* What becomes of a text, once all are there and it is known what is a kernel. */
 enum kp_limits_verdict { KP_LIMIT_WHOLE, KP_LIMIT_CUT, KP_LIMIT_BEYOND /* kernels alone */ };

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/limits.h"
 #include "trace/vector.h"
 
 /* What a launch configuration of a process is, once one of its launches was seen. */
@@ -67,6 +68,7 @@ enum kp_status kp_tracks_begin(struct kp_tracks *tracks, const struct kp_reader 
 		.to_ns = to_ns > from_ns ? to_ns : from_ns + 1,
 		.columns = columns ? columns : 1,
 		.process_count = kp_reader_process_count(reader),
+		.waiting_most = kp_limits_waiting(kp_reader_bytes(reader)),
 		.names = older.names,
 		.name_count = older.name_count,
 		.name_capacity = older.name_capacity,
@@ -194,7 +196,7 @@ static enum kp_status gpu_of(struct kp_tracks *tracks, const struct kp_process *
 	if (gpu->activities)
 		return KP_OK;
 	gpu->gaps.arena = tracks->arena;
-	gpu->activities = kp_activities_create();
+	gpu->activities = kp_activities_create(tracks->waiting_most);
 	const struct track_key gaps = {.gpu = *out, .kind = KP_TRACK_GAPS};
 	return gpu->activities ? track_of(tracks, &gaps, &gpu->track) : KP_NO_MEMORY;
 }

@@ -82,8 +82,8 @@ struct kp_tracks {
 	struct kp_intern track_keys;
 	struct kp_track_gpu *gpus;
 	size_t gpu_count, gpu_capacity;
-	struct kp_track_slot **slots; /* by process, then configuration */
-	size_t process_count;
+	struct kp_track_slot **slots;       /* by process, then configuration */
+	size_t process_count, waiting_most; /* the latter: of a GPU, see kp_limits_waiting */
 	struct kp_arena *arena;
 	/* Kept from window to window: names, so that those of copies stay good, and GPUs, so that
 	 * their numbers do. */

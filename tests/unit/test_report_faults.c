@@ -113,6 +113,34 @@ static void test_report_without_any_times(void **state)
 	ranked_end(&ranked);
 }
 
+/*
+ * A kernel that runs from the start to the end is delivered behind all others, whose place in time
+ * is open until then: of a sound trace all of it may wait.
+ */
+static void test_report_waits_for_a_kernel_that_lasts(void **state)
+{
+	enum { LAUNCHES = 200000 };
+	uint64_t at_ns = 10, random = 1;
+	struct trace_file file;
+	struct ranked ranked;
+	uint32_t config;
+
+	(void)state;
+	trace_file_begin(&file, 1);
+	config = trace_file_config(&file, "short", 0, 1);
+	for (int i = 0; i < LAUNCHES; i++) {
+		random = random * 6364136223846793005 + 1442695040888963407;
+		launch(&file, config, at_ns, at_ns + 100 + (random >> 52));
+		at_ns += 5000 + (random >> 40) % 4096; /* no two together, nor alike */
+	}
+	launch(&file, trace_file_config(&file, "long", 0, 2), 0, at_ns);
+	ranked = rank_files(&file, 1, true);
+	assert_int_equal(ranked.report->counts.kernels_timed, LAUNCHES + 1);
+	assert_int_equal(ranked.report->counts.displaced, 0);
+	assert_int_equal(ranked.report->busy_ns, at_ns);
+	ranked_end(&ranked);
+}
+
 /* Case 39: keyed by mangled name, grouped by what the function is, not by what it is made with. */
 static void test_report_keys_kernels_by_mangled_name(void **state)
 {
@@ -310,6 +338,7 @@ int main(void)
 		cmocka_unit_test(test_report_counts_untimed_kernels),
 		cmocka_unit_test(test_report_counts_invalid_kernels),
 		cmocka_unit_test(test_report_without_any_times),
+		cmocka_unit_test(test_report_waits_for_a_kernel_that_lasts),
 		cmocka_unit_test(test_report_keys_kernels_by_mangled_name),
 		cmocka_unit_test(test_report_keeps_strange_names_apart),
 		cmocka_unit_test(test_report_says_what_was_dropped),

@@ -13,6 +13,8 @@
 /* Far from zero, as real clocks are. */
 #define BASE 1000000000000ULL
 
+#define WAITING_MOST 100000
+
 struct timeline {
 	struct kp_sweep_parts parts;
 	struct kp_sweep *sweep, *plain; /* the same intervals; plain keeps only the union */
@@ -21,8 +23,8 @@ struct timeline {
 static void begin(struct timeline *timeline)
 {
 	*timeline = (struct timeline){0};
-	assert_int_equal(kp_sweep_create(&timeline->parts, &timeline->sweep), KP_OK);
-	assert_int_equal(kp_sweep_create(NULL, &timeline->plain), KP_OK);
+	assert_int_equal(kp_sweep_create(&timeline->parts, WAITING_MOST, &timeline->sweep), KP_OK);
+	assert_int_equal(kp_sweep_create(NULL, WAITING_MOST, &timeline->plain), KP_OK);
 }
 
 static void add(struct timeline *timeline, uint64_t start, uint64_t end, uint32_t row)
