@@ -123,6 +123,7 @@ static enum kp_status after_chunk(struct scan *scan, struct kp_index *index,
 				  const struct kp_index_entry *entry, uint64_t *next)
 {
 	uint64_t end = entry->offset + entry->header.stored_bytes;
+	struct kp_index_entry torn = *entry;
 	bool whole;
 	enum kp_status status = is_whole(scan, end, &whole);
 
@@ -138,12 +139,10 @@ static enum kp_status after_chunk(struct scan *scan, struct kp_index *index,
 		*next = end;
 		return add_entry(index, entry);
 	}
-	index->damage.damaged_chunks++;
-	if (entry->header.kind == KP_CHUNK_LAUNCHES)
-		index->damage.lost_launches += entry->header.record_count;
 	index->damage.damaged_bytes += *next - entry->offset + KP_CHUNK_HEADER_BYTES;
 	index->damage.torn_tail |= *next == scan->size;
-	return KP_OK;
+	torn.offset = 0;
+	return add_entry(index, &torn);
 }
 
 /* A file that does not begin with a header: a trace whose beginning is damaged, or no trace. */

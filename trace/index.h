@@ -13,14 +13,15 @@
 
 struct kp_index_entry {
 	struct kp_chunk_header header;
-	uint64_t offset; /* of the payload */
+	uint64_t offset; /* of the payload; 0: torn, it is not whole */
 	uint32_t file;   /* number of the file */
+	uint32_t copy;   /* number of another entry of the same chunk, plus 1; 0: none */
 };
 
 struct kp_index {
 	struct kp_index_entry *entries; /* in order of file and offset */
 	size_t count, capacity;
-	struct kp_damage damage; /* damaged_bytes, damaged_chunks, torn_tail */
+	struct kp_damage damage; /* damaged_bytes, torn_tail */
 };
 
 /*

@@ -17,27 +17,9 @@
 #include "trace/columns.h"
 #include "trace/reader_state.h"
 
-static bool is_batch(uint8_t kind)
-{
-	return kind == KP_CHUNK_LAUNCHES || kind == KP_CHUNK_MEMOPS || kind == KP_CHUNK_RANGES ||
-	       kind == KP_CHUNK_SAMPLES || kind == KP_CHUNK_CLOCKS || kind == KP_CHUNK_HOST ||
-	       kind == KP_CHUNK_RUNS || kind == KP_CHUNK_LIBRARY_LAUNCHES;
-}
-
-static bool is_known(uint8_t kind)
-{
-	switch (kind) {
-#define KIND_ROW(name, number, holds) case KP_CHUNK_##name:
-		KP_CHUNK_KINDS(KIND_ROW)
-		return true;
-	default:
-		return false;
-	}
-}
-
-/* Loads, checks and decompresses a chunk. Errors: KP_IO, KP_CORRUPT, KP_NO_MEMORY. */
-static enum kp_status load(struct kp_reader *reader, const struct kp_index_entry *entry,
-			   struct kp_cursor *payload)
+/* Loads, checks and decompresses one copy of a chunk. */
+static enum kp_status load_copy(struct kp_reader *reader, const struct kp_index_entry *entry,
+				struct kp_cursor *payload)
 {
 	enum kp_status status;
 
@@ -52,12 +34,16 @@ static enum kp_status load(struct kp_reader *reader, const struct kp_index_entry
 			     &reader->raw, payload);
 }
 
-static void count_damaged(struct kp_damage *damage, const struct kp_chunk_header *header)
+enum kp_status kp_reader_load(struct kp_reader *reader, const struct kp_index_entry *entry,
+			      struct kp_cursor *payload)
 {
-	damage->damaged_chunks++;
-	damage->damaged_bytes += header->stored_bytes + KP_CHUNK_HEADER_BYTES;
-	if (header->kind == KP_CHUNK_LAUNCHES)
-		damage->lost_launches += header->record_count;
+	enum kp_status status = load_copy(reader, entry, payload);
+
+	while (status == KP_CORRUPT && entry->copy) {
+		entry = &reader->index.entries[entry->copy - 1];
+		status = load_copy(reader, entry, payload);
+	}
+	return status;
 }
 
 /* ---- opening ---- */
@@ -88,6 +74,8 @@ static enum kp_status judge_file(const struct kp_reader *reader, size_t first_en
 	bool newer = false;
 
 	for (size_t i = first_entry; i < reader->index.count; i++) {
+		if (!reader->index.entries[i].offset) /* torn */
+			continue;
 		if (reader->index.entries[i].header.major == KP_CHUNK_MAJOR)
 			return KP_OK;
 		newer = true;
@@ -122,115 +110,6 @@ static enum kp_status open_files(struct kp_reader *reader, const char *const *pa
 	return KP_OK;
 }
 
-/*
- * Counts a chunk for the check of its process's numbering; *repeated says that the same chunk was
- * there before (one trace given twice, or concatenated with itself).
- */
-static enum kp_status number_chunk(struct kp_reader *reader, const struct kp_chunk_header *header,
-				   bool *repeated)
-{
-	const uint64_t identity[2] = {header->process, header->sequence};
-	uint32_t number;
-	bool added = true;
-	struct kp_process_tables *process;
-	enum kp_status status = kp_tables_process(&reader->tables, header->process, &process);
-
-	if (status == KP_OK && header->sequence != KP_CHUNK_UNNUMBERED)
-		status = kp_intern_put(&reader->numbers, identity, sizeof(identity), &number,
-				       &added);
-	*repeated = !added;
-	if (status != KP_OK || *repeated || header->sequence == KP_CHUNK_UNNUMBERED)
-		return status;
-	process->numbered_chunks++;
-	if (header->sequence >= process->next_sequence)
-		process->next_sequence = (uint64_t)header->sequence + 1;
-	return KP_OK;
-}
-
-static enum kp_status add_to_tables(struct kp_reader *reader, const struct kp_index_entry *entry)
-{
-	struct kp_cursor payload;
-	enum kp_status status = load(reader, entry, &payload);
-
-	if (status == KP_OK)
-		status = kp_tables_add(&reader->tables, &entry->header, &payload);
-	if (status != KP_CORRUPT)
-		return status;
-	count_damaged(&reader->found, &entry->header);
-	return KP_OK;
-}
-
-static enum kp_status list_batch(struct kp_reader *reader, size_t number)
-{
-	const struct kp_chunk_header *header = &reader->index.entries[number].header;
-	struct kp_process_tables *process;
-	enum kp_status status = kp_tables_process(&reader->tables, header->process, &process);
-
-	if (status != KP_OK)
-		return status;
-	if (header->kind == KP_CHUNK_LAUNCHES)
-		process->view.promised_launches += header->record_count;
-	if (header->kind == KP_CHUNK_HOST)
-		process->view.promised_host_calls += header->record_count;
-	if (header->kind == KP_CHUNK_RANGES)
-		process->view.promised_ranges += header->record_count;
-	if (header->kind == KP_CHUNK_RUNS)
-		process->view.promised_runs += header->record_count;
-	if (header->kind == KP_CHUNK_LIBRARY_LAUNCHES)
-		process->view.promised_library_launches += header->record_count;
-	reader->batches[reader->batch_count++] = number;
-	return KP_OK;
-}
-
-/* Sorts the chunks: descriptive ones into the tables, batches into their list. */
-static enum kp_status sort_chunks(struct kp_reader *reader)
-{
-	reader->batches = calloc(reader->index.count + 1, sizeof(*reader->batches));
-	if (!reader->batches)
-		return KP_NO_MEMORY;
-	for (size_t i = 0; i < reader->index.count; i++) {
-		const struct kp_index_entry *entry = &reader->index.entries[i];
-		enum kp_status status = KP_OK;
-		bool repeated;
-
-		if (entry->header.major != KP_CHUNK_MAJOR || !is_known(entry->header.kind)) {
-			reader->found.unknown_chunks++;
-			continue;
-		}
-		status = number_chunk(reader, &entry->header, &repeated);
-		if (status == KP_OK && repeated) {
-			reader->found.repeated_chunks++;
-			continue;
-		}
-		if (status == KP_CORRUPT) { /* of one process too many */
-			count_damaged(&reader->found, &entry->header);
-			continue;
-		}
-		if (status == KP_OK && is_batch(entry->header.kind))
-			status = list_batch(reader, i);
-		else if (status == KP_OK)
-			status = add_to_tables(reader, entry);
-		if (status != KP_OK)
-			return status;
-	}
-	kp_intern_fini(&reader->numbers);
-	for (size_t i = 0; i < reader->tables.count; i++) {
-		struct kp_process_tables *process = reader->tables.processes[i];
-		enum kp_status status = kp_tables_name_lost(&reader->tables, process);
-
-		if (status == KP_OK)
-			status = kp_tables_limit(&reader->tables, process);
-		if (status != KP_OK)
-			return status;
-		if (process->next_sequence > process->numbered_chunks)
-			process->view.missing_chunks =
-				process->next_sequence - process->numbered_chunks;
-		reader->found.missing_chunks += process->view.missing_chunks;
-	}
-	kp_limits_fini(&reader->tables.limits);
-	return KP_OK;
-}
-
 static int by_first_ns(const void *a, const void *b, void *context)
 {
 	const struct kp_index_entry *entries = context;
@@ -258,7 +137,7 @@ enum kp_status kp_reader_open(const char *const *paths, size_t count, struct kp_
 	if (status == KP_OK)
 		status = kp_tables_init(&reader->tables, reader->bytes);
 	if (status == KP_OK)
-		status = sort_chunks(reader);
+		status = kp_reader_sort(reader);
 	if (status != KP_OK) {
 		int saved = errno;
 
@@ -281,7 +160,6 @@ void kp_reader_close(struct kp_reader *reader)
 		close(reader->fds[i]);
 	free(reader->fds);
 	kp_index_fini(&reader->index);
-	kp_intern_fini(&reader->numbers);
 	free(reader->batches);
 	kp_tables_fini(&reader->tables);
 	kp_buffer_fini(&reader->stored);
@@ -483,7 +361,7 @@ enum kp_status kp_reader_next_into(struct kp_reader *reader, struct kp_batch *me
 				: UINT64_MAX;
 		status = kp_tables_process(&reader->tables, entry->header.process, &process);
 		if (status == KP_OK)
-			status = load(reader, entry, &payload);
+			status = kp_reader_load(reader, entry, &payload);
 		if (status == KP_OK)
 			status = decode(memory, &entry->header, process, &payload, out);
 		if (status == KP_OK && !kp_reader_keep(reader, memory->records, out))
@@ -493,7 +371,7 @@ enum kp_status kp_reader_next_into(struct kp_reader *reader, struct kp_batch *me
 				reader->found.damaged_chunks + reader->reading.damaged_chunks;
 			return status;
 		}
-		count_damaged(&reader->reading, &entry->header);
+		kp_reader_count_damaged(reader, &reader->reading, &entry->header);
 	}
 	return KP_END;
 }
@@ -507,6 +385,9 @@ void kp_reader_rewind(struct kp_reader *reader)
 {
 	reader->next_batch = 0;
 	reader->reading = (struct kp_damage){0};
+	for (size_t i = 0; i < reader->tables.count; i++)
+		reader->tables.processes[i]->view.lost_launches =
+			reader->tables.processes[i]->lost_at_opening;
 }
 
 size_t kp_reader_process_count(const struct kp_reader *reader)

@@ -50,6 +50,7 @@ struct kp_process {
 	uint64_t promised_launches, promised_host_calls, promised_ranges, promised_runs;
 	uint64_t promised_library_launches;
 	uint64_t missing_chunks; /* gaps in its numbering */
+	uint64_t lost_launches;  /* its part of kp_damage's, as far as is found */
 };
 
 enum kp_event_kind {
@@ -98,7 +99,7 @@ struct kp_damage {
 	uint64_t damaged_chunks;  /* bad checksum, bad length, or undecodable */
 	uint64_t damaged_bytes;   /* skipped between good chunks, a torn tail included */
 	uint64_t missing_chunks;  /* gaps in a process's numbering */
-	uint64_t repeated_chunks; /* of one process and number: each was taken once */
+	uint64_t repeated_chunks; /* of one process and number: a readable one was taken once */
 	uint64_t unknown_chunks;  /* of a kind or major version that this kprof does not know */
 	uint64_t lost_launches; /* launches that readable headers promise but that are unreadable */
 	bool torn_tail;         /* a file ends within a chunk */

@@ -33,6 +33,7 @@ struct kp_process_tables {
 	struct kp_lanes lanes;
 	uint64_t numbered_chunks; /* seen */
 	uint64_t next_sequence;   /* largest seen + 1 */
+	uint64_t lost_at_opening; /* of view.lost_launches */
 };
 
 struct kp_tables {
