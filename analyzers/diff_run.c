@@ -338,8 +338,6 @@ static enum kp_status take_processes(struct taking *taking)
 		const struct kp_process_info *info = &row->process->info;
 
 		run->identities[run->identity_count++] = row->process->id;
-		run->missing += row->missing_known ? row->missing : 0;
-		run->missing_known &= row->missing_known || !row->kernels;
 		if (row->kernels && !run->command && KP_HAS(info, PROCESS, command) &&
 		    !copy_text(run->arena, info->command, &run->command))
 			return KP_NO_MEMORY;
@@ -356,9 +354,7 @@ static void take_counts(struct taking *taking)
 	const struct kp_report_counts *counts = &taking->report->counts;
 	struct kp_run *run = taking->run;
 
-	run->missing_known = counts->dropped_known;
-	run->missing = counts->dropped + counts->unwritten + counts->lost +
-		       counts->kernels_untimed + counts->kernels_invalid;
+	run->losses = kp_losses_of(taking->report);
 	run->filtered = counts->filtered;
 	run->unfinished = counts->processes_unfinished;
 	run->windows = taking->report->windows.any;

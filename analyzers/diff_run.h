@@ -3,6 +3,7 @@
 #define KP_ANALYZERS_DIFF_RUN_H
 
 #include "analyzers/report.h"
+#include "analyzers/report_losses.h"
 #include "analyzers/step_parts.h"
 
 #define KP_RUN_NONE UINT32_MAX
@@ -34,21 +35,20 @@ struct kp_run_length {
 };
 
 struct kp_run {
-	const char *name;      /* of the file */
-	const char *command;   /* of the first process that ran kernels; NULL: not recorded */
-	const char *gpus;      /* "2 x NVIDIA H200"; "": none is described */
-	const char *driver;    /* NULL: not recorded */
-	double sm_mhz;         /* median under load, mean over GPUs; NaN: not known */
-	double throttled_pct;  /* NaN: not known */
-	bool windows;          /* not recorded from start to end; */
-	bool sampled;          /* by --duty */
-	bool host, counted;    /* with timed calls; with hardware counters */
-	uint64_t filtered;     /* kernels */
-	uint64_t missing;      /* kernels known to be missing, or to have no times */
-	bool missing_known;    /* false: there may be more */
-	uint32_t unfinished;   /* processes without an end */
-	uint64_t *identities;  /* of its processes, sorted */
-	size_t identity_count; /* of them */
+	const char *name;     /* of the file */
+	const char *command;  /* of the first process that ran kernels; NULL: not recorded */
+	const char *gpus;     /* "2 x NVIDIA H200"; "": none is described */
+	const char *driver;   /* NULL: not recorded */
+	double sm_mhz;        /* median under load, mean over GPUs; NaN: not known */
+	double throttled_pct; /* NaN: not known */
+	bool windows;         /* not recorded from start to end; */
+	bool sampled;         /* by --duty */
+	bool host, counted;   /* with timed calls; with hardware counters */
+	uint64_t filtered;    /* kernels */
+	struct kp_losses losses;
+	uint32_t unfinished;                            /* processes without an end */
+	uint64_t *identities;                           /* of its processes, sorted */
+	size_t identity_count;                          /* of them */
 	uint64_t kernel_ns, busy_ns, span_ns, launches; /* everything */
 	struct kp_run_length lengths[KP_UNIT_COUNT];
 	bool by_range;           /* what iterations are, as in kp_iteration_row; */

@@ -14,7 +14,6 @@
 /* How far apart two sides may be and still be compared. */
 #define CLOCKS_APART_PCT 3.0
 #define THROTTLED_APART_POINTS 10.0
-#define MISSING_PCT 0.1
 #define CALLS_APART 1.25
 /* The mean tells another story than the typical length from there on, in points. */
 #define MEAN_APART_POINTS 2.0
@@ -160,17 +159,16 @@ static void judge_recording(struct judging *judging, const struct kp_run *first,
 
 static void judge_missing(struct judging *judging, const struct kp_run *run)
 {
-	double missing = (double)run->missing, issued = missing + (double)run->launches;
+	char lacks[128];
 
+	kp_losses_describe(&run->losses, lacks, sizeof(lacks));
 	if (!run->launches)
 		obstruct(judging, KP_DIFF_KERNELS, "%s holds none", run->name);
-	else if (100 * missing > MISSING_PCT * issued)
-		obstruct(judging, KP_DIFF_MISSING, "%" PRIu64 " of %.0f launches of %s",
-			 run->missing, issued, run->name);
-	else if (run->missing)
-		note(judging, "%" PRIu64 " of %.0f launches of %s are missing, or have no times.",
-		     run->missing, issued, run->name);
-	else if (!run->missing_known)
+	else if (kp_losses_weigh(&run->losses))
+		obstruct(judging, KP_DIFF_MISSING, "%s: %s", run->name, lacks);
+	else if (run->losses.missing)
+		note(judging, "%s: %s, or have no times.", run->name, lacks);
+	else if (!run->losses.known)
 		note(judging, "It is not known whether launches of %s are missing.", run->name);
 	if (run->unfinished)
 		note(judging, "Processes of %s were killed, or still ran: their end is missing.",

@@ -26,9 +26,11 @@ struct kp_process_row {
 	/* Between its own kernels, in which its GPUs ran those of others, added over GPUs; with a
 	 * timeline. */
 	uint64_t others_ns;
-	uint64_t missing; /* launches that it issued, and that neither the trace nor a count of
-			     losses has */
-	bool missing_known;
+	/* Launches; see report_losses.h. */
+	uint64_t lost;      /* in damaged parts of the file, as far as that is known */
+	uint64_t missing;   /* issued, and neither in the trace nor in a count of losses */
+	uint64_t absent;    /* issued, and not in the trace: missing, lost, unwritten or dropped */
+	bool missing_known; /* and absent */
 	enum kp_process_fate fate;
 	struct kp_text reason; /* of refused and untraced ones; else empty */
 	const uint32_t *gpus;  /* that it used: indices into the report's gpus */

@@ -1,5 +1,6 @@
 /* The processes of a report: which GPUs each used, how long it kept them busy, how it ended. */
 #include "analyzers/report_build.h"
+#include "analyzers/report_losses.h"
 #include "analyzers/report_timeline.h"
 
 #include <stdlib.h>
@@ -102,20 +103,6 @@ static struct kp_text reason_of(const struct kp_process *process, enum kp_proces
 	return process->notes[0].text;
 }
 
-/* What was issued, and neither is in the trace nor counted as lost on the way. */
-static void count_missing(struct kp_process_row *row)
-{
-	const struct kp_counts *counts = &row->process->counts;
-	uint64_t explained =
-		row->kernels + counts->kernels_filtered + counts->kernels_out_of_window;
-
-	row->missing_known = KP_HAS(counts, COUNTS, kernels_issued);
-	if (row->process->end.has)
-		explained += counts->records_dropped + counts->kernels_unwritten;
-	if (row->missing_known && counts->kernels_issued > explained)
-		row->missing = counts->kernels_issued - explained;
-}
-
 enum kp_status kp_build_process_row(struct kp_builder *builder, size_t number,
 				    struct kp_process_row *row)
 {
@@ -130,7 +117,7 @@ enum kp_status kp_build_process_row(struct kp_builder *builder, size_t number,
 	};
 	row->reason = reason_of(process, row->fate);
 	row->others_ns = kp_build_timeline_others(builder, number);
-	count_missing(row);
+	kp_losses_count(row);
 	for (size_t i = 0; i < builder->use_count; i++)
 		row->gpu_count += builder->uses[i].process == number;
 	gpus = kp_arena_alloc(builder->report->arena, (row->gpu_count + 1) * sizeof(*gpus));

@@ -56,6 +56,19 @@ static void add_counts(struct kp_report_counts *counts, const struct kp_process_
 	counts->processes_unfinished += row->process->end.has == 0;
 }
 
+/* Of the processes that are shown, and of those of which nothing but a damaged part is there. */
+static uint64_t lost_launches(const struct kp_builder *builder, const struct kp_process_row *rows,
+			      size_t count)
+{
+	uint64_t lost = kp_reader_damage(builder->reader).lost_launches;
+
+	for (size_t i = 0; i < kp_reader_process_count(builder->reader); i++)
+		lost -= kp_build_process_at(builder, i)->lost_launches;
+	for (size_t i = 0; i < count; i++)
+		lost = kp_add_saturating(lost, rows[i].lost);
+	return lost;
+}
+
 static enum kp_status put_processes(struct kp_builder *builder)
 {
 	struct kp_report *report = builder->report;
@@ -75,7 +88,7 @@ static enum kp_status put_processes(struct kp_builder *builder)
 		add_counts(&report->counts, &rows[shown++]);
 	}
 	report->counts.damage = kp_reader_damage(builder->reader);
-	report->counts.lost = report->counts.damage.lost_launches;
+	report->counts.lost = lost_launches(builder, rows, shown);
 	report->processes = rows;
 	report->process_count = shown;
 	return KP_OK;

@@ -30,8 +30,8 @@ static void emit_runs(struct kp_emit *emit, const struct kp_diff_total *total)
 		kp_emit_string(emit, "iterations_begin_with",
 			       run->lengths[KP_UNIT_STEP].count ? run->anchor : NULL);
 		kp_emit_count(emit, "kernels", run->launches);
-		kp_emit_count(emit, "kernels_missing", run->missing);
-		kp_emit_bool(emit, "kernels_missing_known", run->missing_known);
+		kp_emit_count(emit, "kernels_missing", run->losses.missing);
+		kp_emit_bool(emit, "kernels_missing_known", run->losses.known);
 		kp_emit_count(emit, "kernel_time_ns", run->kernel_ns);
 		kp_emit_count(emit, "busy_time_ns", run->busy_ns);
 		kp_emit_count(emit, "span_ns", run->span_ns);

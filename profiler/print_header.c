@@ -303,7 +303,7 @@ static void print_refused(FILE *file, const struct kp_report *report, const stru
 
 /*
  * How much of what processes issued is not in the trace, where they counted it: of killed ones all
- * of it; of the others what no line about losses explains.
+ * of it; of the others that of which nothing is known.
  */
 static uint64_t missing_launches(const struct kp_report *report, bool unfinished)
 {
@@ -313,7 +313,7 @@ static uint64_t missing_launches(const struct kp_report *report, bool unfinished
 		const struct kp_process_row *row = &report->processes[i];
 
 		if ((row->process->end.has == 0) == unfinished)
-			missing += row->missing;
+			missing += unfinished ? row->absent : row->missing;
 	}
 	return missing;
 }
@@ -370,8 +370,9 @@ static void print_uncounted(FILE *file, const struct kp_report *report, const st
 	for (size_t i = 0; i < report->process_count; i++) {
 		const struct kp_process_row *row = &report->processes[i];
 
-		uncounted += row->kernels > 0 && row->process->counts.has && !row->missing_known &&
-			     !KP_HAS(&row->process->info, PROCESS, source);
+		uncounted += row->kernels > 0 &&
+			     KP_HAS(&row->process->counts, COUNTS, kernels_recorded) &&
+			     !row->missing_known && !KP_HAS(&row->process->info, PROCESS, source);
 	}
 	if (uncounted > 0 && !part)
 		kp_print_line(file, view, KP_STYLE_WARNING, "Missing",

@@ -96,7 +96,9 @@ static void show_busy_ns(const struct kp_process_row *row, char out[CELL_BYTES])
 /* None is not worth a cell for people. */
 static void show_missing(const struct kp_process_row *row, char out[CELL_BYTES])
 {
-	show_number(out, row->missing_known && row->missing, row->missing);
+	uint64_t missing = row->process->end.has ? row->missing : row->absent;
+
+	show_number(out, row->missing_known && missing, missing);
 }
 
 static void show_missing_exact(const struct kp_process_row *row, char out[CELL_BYTES])

@@ -35,7 +35,7 @@ static void describe_missing(const struct kp_report *report, char *out, size_t s
 	uint64_t missing = 0;
 
 	for (size_t i = 0; i < report->process_count; i++)
-		missing += report->processes[i].missing_known ? report->processes[i].missing : 0;
+		missing += report->processes[i].absent;
 	out[0] = '\0';
 	if (missing > 0)
 		snprintf(out, size, " (%s missing: see i)", kp_human_count(missing).text);

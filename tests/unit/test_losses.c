@@ -6,9 +6,11 @@
 #include <cmocka.h>
 
 #include "tests/unit/report_trace.h"
+#include "trace/scatter.h"
 
 #define PARTS 5
 #define LAUNCHES 20 /* a part */
+#define ISSUED (PARTS * LAUNCHES + 5)
 #define BYTES_MOST (1 << 16)
 
 struct bytes {
@@ -55,7 +57,7 @@ static void write_process(struct trace_file *file)
 			       100 * (LAUNCHES * part + i) + 40);
 		assert_int_equal(kp_writer_flush(file->writer), KP_OK);
 	}
-	KP_SET(&counts, COUNTS, kernels_issued, PARTS * LAUNCHES + 5);
+	KP_SET(&counts, COUNTS, kernels_issued, ISSUED);
 	KP_SET(&counts, COUNTS, kernels_recorded, PARTS * LAUNCHES);
 	KP_SET(&counts, COUNTS, records_dropped, 3);
 	KP_SET(&counts, COUNTS, kernels_unwritten, 0);
@@ -132,10 +134,79 @@ static void test_losses_copy_makes_up(void **state)
 	trace_file_end(&file);
 }
 
+/* Of what was issued every launch is somewhere, once; see report_losses.h. */
+static void check_sum(const char *path, size_t *known, uint64_t *lost)
+{
+	const struct kp_report_options options = {.threshold_pct = 30};
+	struct kp_reader *reader;
+	struct kp_report *report;
+	size_t bad;
+
+	if (kp_reader_open(&path, 1, &reader, &bad) != KP_OK)
+		return;
+	assert_int_equal(kp_report_build(reader, &options, &report), KP_OK);
+	for (size_t i = 0; i < report->process_count; i++) {
+		const struct kp_process_row *row = &report->processes[i];
+
+		assert_int_equal(row->lost, report->counts.lost);
+		if (!row->missing_known)
+			continue;
+		assert_int_equal(row->kernels + row->lost + row->missing +
+					 row->process->counts.records_dropped,
+				 ISSUED);
+		assert_int_equal(row->absent, ISSUED - row->kernels);
+		if (row->process->end.has) { /* all else is known to have been written */
+			assert_int_equal(row->missing, 2);
+			*lost += row->lost;
+		}
+		++*known;
+	}
+	kp_report_destroy(report);
+	kp_reader_close(reader);
+}
+
+/* Bytes that are wrong, that are gone, and that were never written, by chance. */
+static void test_losses_are_counted_once(void **state)
+{
+	struct trace_file file;
+	struct bytes *bytes = malloc(sizeof(*bytes)), *bad = malloc(sizeof(*bad));
+	uint64_t chance = 1, lost = 0;
+	size_t known = 0;
+
+	(void)state;
+	assert_non_null(bytes);
+	assert_non_null(bad);
+	write_process(&file);
+	read_bytes(file.path, bytes);
+	for (unsigned i = 0; i < 2000; i++) {
+		size_t at = kp_scatter_next(&chance) % bytes->length;
+		size_t count = 1 + kp_scatter_next(&chance) % 100;
+
+		*bad = *bytes;
+		if (count > bytes->length - at)
+			count = bytes->length - at;
+		if (i % 2)
+			for (size_t k = 0; k < count; k++)
+				bad->at[at + k] ^= 0x5a;
+		else
+			memmove(bad->at + at, bad->at + at + count, bad->length - at - count);
+		bad->length -= i % 2 ? 0 : count;
+		if (i % 5 == 0)
+			bad->length -= kp_scatter_next(&chance) % (bad->length / 2);
+		write_bytes(file.path, bad->at, bad->length);
+		check_sum(file.path, &known, &lost);
+	}
+	assert_true(known > 1000 && lost > 1000);
+	free(bytes);
+	free(bad);
+	trace_file_end(&file);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_losses_copy_makes_up),
+		cmocka_unit_test(test_losses_are_counted_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -177,12 +177,13 @@ static void write_ten_killed(struct trace_file *file)
 	write_ten_of_which_some_are_here(file, false);
 }
 
-/* Of a killed process all that is not here is missing; of another, what no count explains. */
+/* Missing is what no count explains; absent all that is not here. */
 static void test_report_processes_missing(void **state)
 {
 	(void)state;
 	assert_int_equal(row_of(write_ten_ended).missing, 4);
-	assert_int_equal(row_of(write_ten_killed).missing, 6);
+	assert_int_equal(row_of(write_ten_killed).missing, 4);
+	assert_int_equal(row_of(write_ten_killed).absent, 6);
 	assert_true(row_of(write_ten_killed).missing_known);
 	assert_false(row_of(write_unfinished).missing_known);
 }
