@@ -90,7 +90,7 @@ enum kp_status kp_gate_settle(const struct kp_gate *gate, const struct kp_gate_f
 	out->rule = kp_arena_copy(arena, gate->rule, strlen(gate->rule));
 	out->unit = gate->compares ? unit_of(gate->kind) : "";
 	out->value = isfinite(figure->value) && gate->compares ? figure->value : NAN;
-	if (isnan(figure->value))
+	if (isnan(figure->value) || *figure->lacks)
 		out->state = KP_GATE_UNKNOWN;
 	else if (gate->compares ? violates(gate, figure->value) : figure->value > 0)
 		out->state = KP_GATE_VIOLATED;
@@ -100,9 +100,12 @@ enum kp_status kp_gate_settle(const struct kp_gate *gate, const struct kp_gate_f
 		snprintf(text, sizeof(text), "%s", *comment ? comment : "there is no figure");
 	} else {
 		describe(gate->kind, out->value, value, sizeof(value));
-		snprintf(text, sizeof(text), "it is %s%s%s%s", value, *comment ? " (" : "", comment,
-			 *comment ? ")" : "");
+		snprintf(text, sizeof(text), "%s%sit is %s%s%s%s", figure->lacks,
+			 *figure->lacks ? "; without them " : "", value, *comment ? " (" : "",
+			 comment, *comment ? ")" : "");
 	}
+	if (*figure->lacks)
+		out->value = NAN;
 	out->text = kp_arena_copy(arena, text, strlen(text));
 	return out->rule && out->text ? KP_OK : KP_NO_MEMORY;
 }

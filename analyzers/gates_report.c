@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyzers/gates_rule.h"
+#include "analyzers/report_losses.h"
 
 /* Rows that a rule is about, together. */
 struct sum {
@@ -163,6 +164,7 @@ enum kp_status kp_gates_judge_report(const struct kp_gate *const *gates, size_t 
 {
 	struct kp_gate_outcome *outcomes =
 		kp_arena_alloc(report->arena, (count + 1) * sizeof(*outcomes));
+	struct kp_losses losses = kp_losses_of(report);
 	enum kp_status status = outcomes ? KP_OK : KP_NO_MEMORY;
 
 	for (size_t i = 0; status == KP_OK && i < count; i++) {
@@ -174,6 +176,8 @@ enum kp_status kp_gates_judge_report(const struct kp_gate *const *gates, size_t 
 			judge_total(gates[i], report, &figure);
 		else
 			judge_rows(gates[i], report, &figure);
+		if (kp_losses_weigh(&losses))
+			kp_losses_describe(&losses, figure.lacks, sizeof(figure.lacks));
 		status = kp_gate_settle(gates[i], &figure, report->arena, &outcomes[i]);
 	}
 	report->gates = outcomes;

@@ -85,6 +85,7 @@ struct kp_gate {
 struct kp_gate_figure {
 	double value;      /* in the unit of the rule's kind; NaN: none; infinite: from nothing */
 	char comment[256]; /* "": none; else what there is to say of it */
+	char lacks[128];   /* "": nothing; else what is missing, so that the figure is not known */
 };
 
 /* Whether a kernel is one that the rule means. Names may be NULL. */

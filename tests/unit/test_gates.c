@@ -198,6 +198,60 @@ static void test_gates_figures_of_a_report(void **unused)
 	ranked_end(&ranked);
 }
 
+/* A report of a process that issued so many launches, of which 2000 are there. */
+static struct ranked make_incomplete(uint64_t issued)
+{
+	struct kp_counts counts = {0};
+	struct kp_end end = {0};
+	struct trace_file file;
+	uint32_t config;
+
+	trace_file_begin(&file, 1);
+	describe_process(&file, "host");
+	config = trace_file_config(&file, "cutlass_gemm_kernel", 0, 1);
+	for (uint64_t i = 0; i < 2000; i++)
+		launch(&file, config, 100 * i, 100 * i + 50);
+	KP_SET(&counts, COUNTS, kernels_issued, issued);
+	KP_SET(&counts, COUNTS, records_dropped, 0);
+	assert_int_equal(kp_writer_counts(file.writer, &counts), KP_OK);
+	assert_int_equal(kp_writer_end(file.writer, &end), KP_OK);
+	return rank_files(&file, 1, true);
+}
+
+/* Of an incomplete trace no figure is known, neither one that is too high nor one that is not. */
+static void test_gates_of_an_incomplete_trace(void **unused)
+{
+	static const char *const rules[] = {"operator(gemm).time > 1s", "operator(gemm).time > 1ns",
+					    "operator(moe).share > 1%", "total.idle > 99%",
+					    "total.calls > 1"};
+
+	(void)unused;
+	for (uint64_t issued = 2002; issued <= 2003; issued++) {
+		struct ranked ranked = make_incomplete(issued);
+
+		for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++) {
+			struct kp_gate_error error;
+			struct kp_gate *gate;
+			bool unknown;
+
+			assert_int_equal(
+				kp_gate_create(rules[i], KP_GATE_REPORT, operators, &gate, &error),
+				KP_OK);
+			assert_int_equal(kp_gates_judge_report((const struct kp_gate *const *)&gate,
+							       1, ranked.report),
+					 KP_OK);
+			unknown = ranked.report->gates->state == KP_GATE_UNKNOWN;
+			assert_int_equal(unknown, issued == 2003); /* from 0.1 % on */
+			assert_int_equal(isnan(ranked.report->gates->value), unknown);
+			assert_int_equal(strstr(ranked.report->gates->text,
+						"3 of 2003 launches are missing") != NULL,
+					 unknown);
+			kp_gate_destroy(gate);
+		}
+		ranked_end(&ranked);
+	}
+}
+
 static int begin(void **unused)
 {
 	(void)unused;
@@ -218,6 +272,7 @@ int main(void)
 		cmocka_unit_test(test_gates_bad_rules_say_where_and_what),
 		cmocka_unit_test(test_gates_any_bytes_are_no_trouble),
 		cmocka_unit_test(test_gates_figures_of_a_report),
+		cmocka_unit_test(test_gates_of_an_incomplete_trace),
 	};
 
 	return cmocka_run_group_tests(tests, begin, end);
