@@ -26,7 +26,7 @@ static uint64_t explain(uint64_t *left, uint64_t amount)
 static uint64_t lost_of(const struct kp_process_row *row)
 {
 	const struct kp_counts *counts = &row->process->counts;
-	uint64_t lost = row->process->lost_launches;
+	uint64_t lost = kp_add_saturating(row->process->lost_launches, counts->kernels_lost);
 	uint64_t written = counts->kernels_recorded;
 
 	explain(&written, counts->kernels_unwritten);

@@ -88,7 +88,8 @@ static enum kp_process_fate fate_of(const struct kp_process *process)
 	if (was_refused(process))
 		return KP_FATE_REFUSED;
 	if (end->has == 0)
-		return process->counts.has ? KP_FATE_KILLED : KP_FATE_UNFINISHED;
+		return process->counts.has & ~(1ULL << KP_COUNTS_kernels_lost) ? KP_FATE_KILLED
+									       : KP_FATE_UNFINISHED;
 	if (KP_HAS(end, END, way) && end->way == KP_END_EXEC)
 		return KP_FATE_REPLACED;
 	return KP_HAS(end, END, forced) && end->forced ? KP_FATE_ENDED_EARLY : KP_FATE_ENDED;

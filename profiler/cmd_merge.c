@@ -13,6 +13,7 @@
 #include "profiler/humanise.h"
 #include "profiler/merge_clocks.h"
 #include "profiler/merge_library.h"
+#include "profiler/merge_losses.h"
 #include "profiler/open.h"
 #include "profiler/say.h"
 
@@ -200,6 +201,9 @@ static enum kp_status put_ends(struct merge *merge)
 		MOVE(&end, END, end_ns, merge->tables[i].by_ns);
 		status = put_clock(merge->tables[i].writer, &process->last_clock,
 				   merge->tables[i].by_ns);
+		if (status == KP_OK)
+			status = kp_merge_losses_put(merge->reader, process,
+						     merge->tables[i].writer);
 		if (status == KP_OK && end.has)
 			status = kp_writer_end(merge->tables[i].writer, &end);
 	}
@@ -409,18 +413,16 @@ static void fini(struct merge *merge)
 
 static void say_done(const struct merge *merge, const char *name)
 {
-	struct kp_damage damage = kp_reader_damage(merge->reader);
+	char words[256];
 
 	kp_say("%s: %" PRIu64 " records of %zu processes and %zu host%s", name, merge->events,
 	       kp_reader_process_count(merge->reader), merge->clocks.count,
 	       merge->clocks.count == 1 ? "" : "s");
 	say_clocks(merge);
-	if (damage.repeated_chunks)
-		kp_say("%" PRIu64 " chunks were there more than once, and are there once now",
-		       damage.repeated_chunks);
-	if (damage.torn_tail || damage.damaged_chunks || damage.missing_chunks)
-		kp_say("the traces are damaged: %" PRIu64 " launches are lost",
-		       damage.lost_launches);
+	if (kp_merge_copies_describe(merge->reader, words, sizeof words))
+		kp_say("%s", words);
+	if (kp_merge_losses_describe(merge->reader, words, sizeof words))
+		kp_say("%s", words);
 }
 
 static bool merge_to(struct kp_out *out, struct merge *merge)

@@ -75,9 +75,10 @@
 	F(30, U64, library_launches_lost)      /* that could not be kept */                        \
 	F(31, U64, library_launches_unwritten) /* kept, but the trace could not be written */      \
 	F(32, U64, kernels_unnumbered) /* issued while records were off: no ordinal counts them */ \
-	F(48, U64, runs_begin_ns)      /* launches are in runs from then on; 0: from the start */  \
-	F(49, U64, run_records)        /* records of runs */                                       \
-	F(50, U64, run_kernels)        /* kernels of their launches */                             \
+	F(33, U64, kernels_lost)   /* that could not be read when the trace was made of others */  \
+	F(48, U64, runs_begin_ns)  /* launches are in runs from then on; 0: from the start */      \
+	F(49, U64, run_records)    /* records of runs */                                           \
+	F(50, U64, run_kernels)    /* kernels of their launches */                                 \
 	F(51, U64, runs_lost)      /* launches since then that are surely, or perhaps, in none */  \
 	F(52, U64, runs_unwritten) /* records that could not be written */
 

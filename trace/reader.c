@@ -385,9 +385,12 @@ void kp_reader_rewind(struct kp_reader *reader)
 {
 	reader->next_batch = 0;
 	reader->reading = (struct kp_damage){0};
-	for (size_t i = 0; i < reader->tables.count; i++)
-		reader->tables.processes[i]->view.lost_launches =
-			reader->tables.processes[i]->lost_at_opening;
+	for (size_t i = 0; i < reader->tables.count; i++) {
+		struct kp_process_tables *process = reader->tables.processes[i];
+
+		process->view.lost_launches = process->lost_at_opening;
+		process->view.lost_chunks = process->lost_chunks_at_opening;
+	}
 }
 
 size_t kp_reader_process_count(const struct kp_reader *reader)

@@ -49,8 +49,8 @@ struct kp_process {
 	/* By the headers of readable chunks. */
 	uint64_t promised_launches, promised_host_calls, promised_ranges, promised_runs;
 	uint64_t promised_library_launches;
-	uint64_t missing_chunks; /* gaps in its numbering */
-	uint64_t lost_launches;  /* its part of kp_damage's, as far as is found */
+	uint64_t missing_chunks;             /* gaps in its numbering */
+	uint64_t lost_launches, lost_chunks; /* its part of kp_damage's, as far as is found */
 };
 
 enum kp_event_kind {

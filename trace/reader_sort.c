@@ -43,24 +43,25 @@ static bool is_torn(const struct kp_index_entry *entry)
 	return entry->offset == 0;
 }
 
-/* Launches that a header promises and that nothing delivers, also for the process, if it is one. */
+/* A chunk that nothing delivers, also for its process, if anything else of that is there. */
 static void count_lost(struct kp_reader *reader, struct kp_damage *damage,
 		       const struct kp_chunk_header *header)
 {
+	uint64_t launches = header->kind == KP_CHUNK_LAUNCHES ? header->record_count : 0;
 	uint32_t index;
 
-	if (header->kind != KP_CHUNK_LAUNCHES)
+	damage->damaged_chunks++;
+	damage->lost_launches += launches;
+	if (!kp_intern_find(&reader->tables.identities, &header->process, sizeof(header->process),
+			    &index))
 		return;
-	damage->lost_launches += header->record_count;
-	if (kp_intern_find(&reader->tables.identities, &header->process, sizeof(header->process),
-			   &index))
-		reader->tables.processes[index]->view.lost_launches += header->record_count;
+	reader->tables.processes[index]->view.lost_launches += launches;
+	reader->tables.processes[index]->view.lost_chunks++;
 }
 
 void kp_reader_count_damaged(struct kp_reader *reader, struct kp_damage *damage,
 			     const struct kp_chunk_header *header)
 {
-	damage->damaged_chunks++;
 	damage->damaged_bytes += header->stored_bytes + KP_CHUNK_HEADER_BYTES;
 	count_lost(reader, damage, header);
 }
@@ -209,7 +210,6 @@ static enum kp_status take_chunks(const struct sorting *sorting)
 		const struct kp_index_entry *entry = &reader->index.entries[sorting->order[i]];
 
 		if (is_torn(entry)) { /* the scan counted its bytes */
-			reader->found.damaged_chunks++;
 			count_lost(reader, &reader->found, &entry->header);
 		} else if (is_batch(entry->header.kind)) {
 			status = list_batch(reader, sorting->order[i]);
@@ -231,6 +231,7 @@ static enum kp_status settle_tables(struct kp_reader *reader)
 		if (status != KP_OK)
 			return status;
 		process->lost_at_opening = process->view.lost_launches;
+		process->lost_chunks_at_opening = process->view.lost_chunks;
 		if (process->next_sequence > process->numbered_chunks)
 			process->view.missing_chunks =
 				process->next_sequence - process->numbered_chunks;

@@ -31,9 +31,9 @@ struct kp_process_tables {
 	struct kp_process whole; /* the view, where that is cut to a part of the trace */
 	bool cut;
 	struct kp_lanes lanes;
-	uint64_t numbered_chunks; /* seen */
-	uint64_t next_sequence;   /* largest seen + 1 */
-	uint64_t lost_at_opening; /* of view.lost_launches */
+	uint64_t numbered_chunks;                         /* seen */
+	uint64_t next_sequence;                           /* largest seen + 1 */
+	uint64_t lost_at_opening, lost_chunks_at_opening; /* of the view's */
 };
 
 struct kp_tables {

@@ -510,6 +510,14 @@ enum kp_status kp_writer_library(struct kp_writer *writer, const struct kp_libra
 	return writer->library_count == LIBRARY_PER_CHUNK ? flush_library(writer) : KP_OK;
 }
 
+void kp_writer_skip(struct kp_writer *writer, uint64_t chunks)
+{
+	/* None left before those without a number: then the gap is shorter. */
+	if (writer->sequence < KP_CHUNK_UNNUMBERED / 2)
+		writer->sequence += chunks < KP_CHUNK_UNNUMBERED / 2 ? (uint32_t)chunks
+								     : KP_CHUNK_UNNUMBERED / 2;
+}
+
 enum kp_status kp_writer_flush(struct kp_writer *writer)
 {
 	const enum kp_status results[] = {flush_launches(writer), flush_memops(writer),

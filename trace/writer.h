@@ -85,6 +85,8 @@ enum kp_status kp_writer_counters(struct kp_writer *writer,
 				  const struct kp_counters_info *counters);
 enum kp_status kp_writer_end(struct kp_writer *writer, const struct kp_end *end);
 
+/* Leaves out so many numbers of chunks, for those that were lost where this trace comes from. */
+void kp_writer_skip(struct kp_writer *writer, uint64_t chunks);
 /* Write all that is buffered. Errors: KP_IO. */
 enum kp_status kp_writer_flush(struct kp_writer *writer);
 /* What has been lost to failed writes so far. */

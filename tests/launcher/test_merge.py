@@ -121,6 +121,42 @@ class Whole(MergeCase):
             self.assertEqual(len(result.stderr.splitlines()), 1)
 
 
+    def test_losses_are_kept_and_said(self):
+        """Bytes that are wrong, and an end that is gone: merged once, and what that made again."""
+        with open(RECORDED[0], "rb") as file:
+            whole = file.read()
+        wrong = bytes(byte ^ 0x5a for byte in whole[60000:60100])
+        for name, data in (("wrong", whole[:60000] + wrong + whole[60100:]),
+                           ("short", whole[:100000])):
+            self.write(name + ".kprof", data)
+            before = self.report_json(name + ".kprof")
+            lost = before["counts"]["kernels_lost"]
+            self.assertGreater(lost, 10000)
+            for source, out in ((name, "once"), ("once", "again")):
+                after = self.merge(source + ".kprof", out=out + ".kprof")
+                self.assertIn(f"{lost} launches are lost", self.stderr)
+                self.assertEqual(after["counts"]["kernels_lost"], lost)
+                self.assertEqual(after["damage"]["missing_chunks"], 1)
+                for key in ("kernels_missing", "fate", "kernels"):
+                    self.assertEqual(after["processes"][0][key], before["processes"][0][key])
+                result = self.kprof("info", out + ".kprof")
+                self.assertIn(b"Note (warning): the traces are damaged", result.stdout)
+                result = self.kprof("report", out + ".kprof")
+                self.assertRegex(result.stdout, rb"Damaged .*missing: 1")
+                result = self.kprof("report", "--fail-on", "total.time > 1s", out + ".kprof")
+                self.assertEqual(result.returncode, 1)
+
+    def test_a_good_copy_wins(self):
+        with open(RECORDED[0], "rb") as file:
+            whole = file.read()
+        self.write("wrong.kprof", whole[:60000] + bytes(100) + whole[60100:])
+        for traces in (("wrong.kprof", RECORDED[0]), (RECORDED[0], "wrong.kprof")):
+            after = self.merge(*traces)
+            self.assertEqual(ranking(after), ranking(self.report_json(RECORDED[0])))
+            self.assertEqual(after["counts"]["kernels_lost"], 0)
+            self.assertNotIn("damaged", self.stderr)
+
+
 class Clocks(MergeCase):
     def test_collectives_align_hosts(self):
         """The second host's wall clock is 3.3 ms ahead: collectives find that, within bounds."""
