@@ -19,20 +19,25 @@ static uint64_t explain(uint64_t *left, uint64_t amount)
 	return taken;
 }
 
-/*
- * Launches that are not readable any more: those that headers promise, and, of a process that ended
- * well, those that it wrote and that are not there. Others may not have written them yet.
- */
-static uint64_t lost_of(const struct kp_process_row *row)
+uint64_t kp_losses_lost(const struct kp_process *process, uint64_t kernels)
 {
-	const struct kp_counts *counts = &row->process->counts;
-	uint64_t lost = kp_add_saturating(row->process->lost_launches, counts->kernels_lost);
+	const struct kp_counts *counts = &process->counts;
+	uint64_t lost = kp_add_saturating(process->lost_launches, counts->kernels_lost);
 	uint64_t written = counts->kernels_recorded;
 
 	explain(&written, counts->kernels_unwritten);
-	explain(&written, row->kernels);
-	if (row->process->end.has && KP_HAS(counts, COUNTS, kernels_recorded) && written > lost)
+	explain(&written, kernels);
+	if (process->end.has && KP_HAS(counts, COUNTS, kernels_recorded) && written > lost)
 		return written;
+	return lost;
+}
+
+uint64_t kp_losses_promised(const struct kp_reader *reader)
+{
+	uint64_t lost = kp_reader_damage(reader).lost_launches;
+
+	for (size_t i = 0; i < kp_reader_process_count(reader); i++)
+		lost = kp_add_saturating(lost, kp_reader_process(reader, i)->counts.kernels_lost);
 	return lost;
 }
 
@@ -41,7 +46,7 @@ void kp_losses_count(struct kp_process_row *row)
 	const struct kp_counts *counts = &row->process->counts;
 	uint64_t left = counts->kernels_issued;
 
-	row->lost = lost_of(row);
+	row->lost = kp_losses_lost(row->process, row->kernels);
 	row->missing_known = KP_HAS(counts, COUNTS, kernels_issued);
 	if (!row->missing_known)
 		return;

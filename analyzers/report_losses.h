@@ -27,6 +27,14 @@ struct kp_losses {
 	bool uncounted;   /* parts of the file are gone, and no count says how many were there */
 };
 
+/*
+ * Launches of a process that are not readable any more, of whose kernels so many are: those that
+ * headers promise, and, of a process that ended well, those that it wrote and that are not there.
+ * Others may not have written them yet.
+ */
+uint64_t kp_losses_lost(const struct kp_process *process, uint64_t kernels);
+/* By headers alone, and by what was lost when traces were merged: of a whole trace. */
+uint64_t kp_losses_promised(const struct kp_reader *reader);
 /* Fills in what a row lacks: its process and kernels are set. */
 void kp_losses_count(struct kp_process_row *row);
 struct kp_losses kp_losses_of(const struct kp_report *report);

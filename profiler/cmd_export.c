@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyzers/report_losses.h"
 #include "profiler/commands.h"
 #include "profiler/export.h"
 #include "profiler/open.h"
@@ -53,7 +54,7 @@ static void say_left_out(const struct kp_export *job)
 static void say_incomplete(struct kp_reader *reader)
 {
 	struct kp_damage damage = kp_reader_damage(reader);
-	uint64_t dropped = 0, unwritten = 0;
+	uint64_t dropped = 0, unwritten = 0, lost = kp_losses_promised(reader);
 
 	for (size_t i = 0; i < kp_reader_process_count(reader); i++) {
 		const struct kp_counts *counts = &kp_reader_process(reader, i)->counts;
@@ -62,11 +63,11 @@ static void say_incomplete(struct kp_reader *reader)
 		unwritten +=
 			KP_HAS(counts, COUNTS, kernels_unwritten) ? counts->kernels_unwritten : 0;
 	}
-	if (dropped || unwritten || damage.lost_launches || damage.torn_tail)
+	if (dropped || unwritten || lost || damage.torn_tail)
 		kp_say("the trace is not complete, nor is the export: %" PRIu64
 		       " records dropped by CUPTI, %" PRIu64 " launches not written, %" PRIu64
 		       " lost to damage%s",
-		       dropped, unwritten, damage.lost_launches,
+		       dropped, unwritten, lost,
 		       damage.torn_tail ? "; it ends within a chunk" : "");
 }
 

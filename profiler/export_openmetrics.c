@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "analyzers/report_losses.h"
 #include "profiler/export.h"
 #include "profiler/export_totals.h"
 
@@ -152,8 +153,30 @@ static void put_count(struct kp_export *job, const struct kp_process *process, c
 	kp_out_print(&job->out, "} %" PRIu64 "\n", value);
 }
 
+/* Launches that damage took: no count of the process's has them. */
+static void put_lost(struct kp_export *job, const struct kp_export_totals *totals)
+{
+	struct kp_reader *reader = kp_export_events_reader(job->events);
+
+	put_head(&job->out, "kprof_kernels_lost", NULL,
+		 "Launches in parts of the trace that cannot be read, as far as that is known.");
+	for (size_t i = 0; i < kp_reader_process_count(reader); i++) {
+		const struct kp_process *process = kp_reader_process(reader, i);
+		uint64_t kernels = 0;
+
+		for (uint32_t k = 0; k < totals->count; k++) {
+			const struct kp_export_template *template =
+				kp_export_events_template(job->events, k);
+
+			if (template->kind == KP_EXPORT_KERNEL && template->process == process)
+				kernels += totals->list[k].events;
+		}
+		put_count(job, process, "kernels_lost", kp_losses_lost(process, kernels));
+	}
+}
+
 /* How complete the trace is: what is not known has no line. */
-static void put_counts(struct kp_export *job)
+static void put_counts(struct kp_export *job, const struct kp_export_totals *totals)
 {
 	struct kp_reader *reader = kp_export_events_reader(job->events);
 	size_t count = kp_reader_process_count(reader);
@@ -168,6 +191,7 @@ static void put_counts(struct kp_export *job)
 	}
 	COUNTS(FAMILY)
 #undef FAMILY
+	put_lost(job, totals);
 }
 
 enum kp_status kp_export_openmetrics(struct kp_export *job)
@@ -183,7 +207,7 @@ enum kp_status kp_export_openmetrics(struct kp_export *job)
 		put_family(job, &families[i], groups, count);
 	if (status == KP_OK) {
 		put_counters(job, &totals);
-		put_counts(job);
+		put_counts(job, &totals);
 		kp_out_text(&job->out, "# EOF\n");
 	}
 	free(groups);

@@ -12,6 +12,7 @@
 
 #include <zstd.h>
 
+#include "analyzers/report_losses.h"
 #include "profiler/export.h"
 #include "profiler/parquet_encode.h"
 #include "profiler/parquet_meta.h"
@@ -283,7 +284,7 @@ static enum kp_status put_footer(struct parquet *parquet)
 		dropped += counts->records_dropped;
 	}
 	snprintf(text, sizeof text, "%" PRIu64, dropped);
-	snprintf(lost, sizeof lost, "%" PRIu64, kp_reader_damage(reader).lost_launches);
+	snprintf(lost, sizeof lost, "%" PRIu64, kp_losses_promised(reader));
 	const struct kp_parquet_fact facts[] = {
 		{"kprof.records_dropped", known ? text : "unknown"},
 		{"kprof.lost_launches", lost},

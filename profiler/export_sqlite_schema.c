@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzers/report_losses.h"
 #include "profiler/export_sqlite.h"
 #include "profiler/text.h"
 
@@ -319,7 +320,7 @@ static int put_trace(sqlite3 *database, struct kp_reader *reader)
 	int result = run(database,
 			 "INSERT INTO META_DATA_EXPORT VALUES ('exporter', 'kprof " KPROF_VERSION
 			 "'), ('kprof.truncated', '%d'), ('kprof.lost_launches', '%llu')",
-			 damage.torn_tail, (unsigned long long)damage.lost_launches);
+			 damage.torn_tail, (unsigned long long)kp_losses_promised(reader));
 
 	for (size_t i = 0; i < kp_reader_process_count(reader) && result == SQLITE_OK; i++)
 		result = put_process(database, kp_reader_process(reader, i));

@@ -4,18 +4,18 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "analyzers/report_losses.h"
+
 #define WORDS_BYTES 256
 
 bool kp_merge_losses_describe(const struct kp_reader *reader, char *out, size_t size)
 {
 	struct kp_damage damage = kp_reader_damage(reader);
-	uint64_t lost = damage.lost_launches;
 
-	for (size_t i = 0; i < kp_reader_process_count(reader); i++)
-		lost += kp_reader_process(reader, i)->counts.kernels_lost;
 	if (!damage.torn_tail && !damage.damaged_chunks && !damage.missing_chunks)
 		return false;
-	snprintf(out, size, "the traces are damaged: %" PRIu64 " launches are lost%s", lost,
+	snprintf(out, size, "the traces are damaged: %" PRIu64 " launches are lost%s",
+		 kp_losses_promised(reader),
 		 damage.torn_tail ? "; one ends in the middle of a chunk" : "");
 	return true;
 }

@@ -334,6 +334,20 @@ class Sums(ExportCase):
         expected["0", "unknown", "branch"][0] += 2  # those without times have no width, but count
         self.assertEqual(found, expected)
 
+    def test_openmetrics_has_what_damage_took(self):
+        with open(os.path.join(SOURCE, "samples/traces/torch_decode.kprof"), "rb") as file:
+            whole = file.read()
+        self.write("wrong.kprof", whole[:60000] + bytes(100) + whole[60100:])
+        result = self.kprof("merge", "-o", "merged.kprof", "wrong.kprof")
+        self.assertEqual(result.returncode, 0)
+        lost = self.report_json("wrong.kprof")["counts"]["kernels_lost"]
+        self.assertGreater(lost, 10000)
+        for name in ("wrong.kprof", "merged.kprof"):
+            result = self.kprof("export", "-f", "openmetrics", name)
+            self.assertIn(f'kprof_kernels_lost_total{{process="0",pid="454"}} {lost}\n',
+                          result.stdout.decode())
+            self.assertIn(f"{lost} lost to damage", result.stderr.decode())
+
     def test_openmetrics_lines(self):
         self.make_events(*("hex:" + name.hex() for name in HOSTILE), LAUNCHES="9", DROPPED="1")
         text = self.export("openmetrics").decode()

@@ -119,13 +119,13 @@ static void test_losses_copy_makes_up(void **state)
 	write_process(&file);
 	read_bytes(file.path, bytes);
 	trace_file_begin(&copy, 9);
-	for (size_t at = 0; at < bytes->length; at += 3) {
+	for (size_t at = 0; at < bytes->length; at += 7) {
 		bytes->at[at] ^= 0x20;
 		write_bytes(copy.path, bytes->at, bytes->length);
 		bytes->at[at] ^= 0x20;
 		check_both_orders(file.path, copy.path);
 	}
-	for (size_t length = 1; length < bytes->length; length += 7) {
+	for (size_t length = 1; length < bytes->length; length += 19) {
 		write_bytes(copy.path, bytes->at, length);
 		check_both_orders(file.path, copy.path);
 	}
