@@ -454,37 +454,6 @@ static bool merge_to(struct kp_out *out, struct merge *merge)
 	return false;
 }
 
-/* Whether two are one process that was merged before: it would count twice. */
-static bool same_process(const struct kp_process *a, const struct kp_process *b)
-{
-	const struct kp_process_info *x = &a->info, *y = &b->info;
-
-	return KP_HAS(x, PROCESS, pid) && KP_HAS(y, PROCESS, pid) && x->pid == y->pid &&
-	       KP_HAS(x, PROCESS, process_start_ns) && KP_HAS(y, PROCESS, process_start_ns) &&
-	       x->process_start_ns == y->process_start_ns && x->host.length == y->host.length &&
-	       (x->host.length == 0 || memcmp(x->host.bytes, y->host.bytes, x->host.length) == 0) &&
-	       x->start_ns == y->start_ns && a->promised_launches > 0 && b->promised_launches > 0;
-}
-
-static bool are_different(struct kp_reader *reader)
-{
-	size_t count = kp_reader_process_count(reader);
-
-	for (size_t i = 0; i < count; i++) {
-		for (size_t k = i + 1; k < count; k++) {
-			const struct kp_process *process = kp_reader_process(reader, i);
-
-			if (!same_process(process, kp_reader_process(reader, k)))
-				continue;
-			kp_fail("process %" PRIu64 " is in the traces twice: one of them holds the "
-				"other already; leave it out",
-				process->info.pid);
-			return false;
-		}
-	}
-	return true;
-}
-
 int kp_cmd_merge(const struct kp_settings *settings)
 {
 	struct merge merge = {0};
@@ -494,10 +463,10 @@ int kp_cmd_merge(const struct kp_settings *settings)
 	if (!settings->output)
 		return kp_fail("where to? name the trace with -o FILE.kprof");
 	merge.reader =
-		kp_open_traces((const char *const *)settings->operands, settings->operand_count);
+		kp_open_different((const char *const *)settings->operands, settings->operand_count);
 	if (!merge.reader)
 		return KP_EXIT_FAILURE;
-	if (are_different(merge.reader) && kp_out_open_trace(&out, settings->output))
+	if (kp_out_open_trace(&out, settings->output))
 		done = merge_to(&out, &merge);
 	fini(&merge);
 	kp_reader_close(merge.reader);

@@ -91,6 +91,11 @@ class Whole(MergeCase):
         self.assertEqual(result.returncode, 125)
         self.assertIn(b"twice", result.stderr)
         self.assertNotIn("again.kprof", self.files())
+        for command in (("report",), ("export", "-f", "openmetrics"), ("info",)):
+            result = self.kprof(*command, "job.kprof", RECORDED[1])
+            self.assertEqual(result.returncode, 0)
+            self.assertIn(b"counts twice", result.stderr)
+            self.assertEqual(self.kprof(*command, RECORDED[1], RECORDED[1]).stderr, b"")
 
     def test_disorder_is_put_in_order(self):
         """More launches than one spool holds, backwards: they come out as in the true order."""
