@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "analyzers/report_losses.h"
 #include "profiler/export.h"
 #include "profiler/export_json.h"
 #include "profiler/export_lanes.h"
@@ -350,8 +351,9 @@ static enum kp_status put_sums(struct chrome *chrome)
 		return status;
 	kp_out_print(out,
 		     "\n],\"displayTimeUnit\":\"ns\",\"kprof\":{\"slices\":%" PRIu64
-		     ",\"left_out\":%" PRIu64 ",\"sums\":[",
-		     chrome->job->slices, chrome->job->left_out);
+		     ",\"left_out\":%" PRIu64 ",\"lost_launches\":%" PRIu64 ",\"sums\":[",
+		     chrome->job->slices, chrome->job->left_out,
+		     kp_losses_promised(kp_export_events_reader(chrome->job->events)));
 	for (size_t i = 0; i < count; i++) {
 		kp_out_text(out, i ? ",\n" : "\n");
 		put_group(chrome, &groups[i]);

@@ -239,7 +239,7 @@ static void set_clock(struct kp_import *import, uint32_t number)
 static enum kp_status put_process(struct kp_import *import, struct kp_import_process *process,
 				  struct kp_writer *writer)
 {
-	struct kp_counts counts = {0};
+	struct kp_counts counts = process->counts;
 	enum kp_status status;
 
 	KP_SET(&process->info, PROCESS, kprof_version,
@@ -248,7 +248,10 @@ static enum kp_status put_process(struct kp_import *import, struct kp_import_pro
 	       ((struct kp_text){import->source, strlen(import->source)}));
 	if (process->first_ns)
 		KP_SET(&process->info, PROCESS, start_ns, process->first_ns);
-	KP_SET(&counts, COUNTS, kernels_recorded, process->totals.kernels);
+	/* What was recorded and is not in the source is lost. */
+	if (!KP_HAS(&counts, COUNTS, kernels_recorded) ||
+	    counts.kernels_recorded < process->totals.kernels)
+		KP_SET(&counts, COUNTS, kernels_recorded, process->totals.kernels);
 	KP_SET(&counts, COUNTS, kernels_untimed, process->totals.untimed);
 	KP_SET(&counts, COUNTS, memops_recorded, process->totals.memops);
 	KP_SET(&counts, COUNTS, ranges_recorded, process->totals.ranges);

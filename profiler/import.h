@@ -42,6 +42,7 @@ struct kp_import_process {
 	struct kp_clock_info clock;
 	struct kp_device_info *devices;
 	size_t device_count, device_capacity;
+	struct kp_counts counts; /* that the source has, if kprof made it */
 	struct kp_import_totals totals;
 	uint64_t first_ns, last_ns; /* of valid times; 0: none */
 };

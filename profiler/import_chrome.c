@@ -7,11 +7,13 @@
  * what a file says of devices and ranks may follow.
  */
 #include "profiler/import_chrome.h"
+#include "analyzers/durations.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzers/durations.h"
 #include "profiler/import_json.h"
 
 #define TEXT_BYTES_MOST ((size_t)64 << 10) /* the rest of a longer one is left out */
@@ -41,6 +43,8 @@ static const struct key keys[] = {
 	{"deviceProperties", KP_CHROME_ROOT, KEY_INNER, KP_CHROME_DEVICES},
 	{"distributedInfo", KP_CHROME_ROOT, KEY_INNER, KP_CHROME_DISTRIBUTED},
 	{"otherData", KP_CHROME_ROOT, KEY_INNER, KP_CHROME_OTHER},
+	{"kprof", KP_CHROME_ROOT, KEY_INNER, KP_CHROME_OWN},
+	{"sums", KP_CHROME_OWN, KEY_INNER, KP_CHROME_SUMS},
 	{"args", KP_CHROME_EVENT, KEY_INNER, KP_CHROME_ARGS},
 	{"grid", KP_CHROME_ARGS, KEY_INNER, KP_CHROME_GRID},
 	{"block", KP_CHROME_ARGS, KEY_INNER, KP_CHROME_BLOCK},
@@ -77,6 +81,7 @@ static struct kp_chrome_values *values_of(struct chrome *chrome)
 	case KP_CHROME_ROOT:
 	case KP_CHROME_DISTRIBUTED:
 	case KP_CHROME_OTHER:
+	case KP_CHROME_OWN:
 		return &chrome->document;
 	default:
 		return &chrome->values;
@@ -215,6 +220,8 @@ static enum kp_chrome_place place_within(const struct chrome *chrome, bool list)
 		return list ? KP_CHROME_SKIP : KP_CHROME_EVENT;
 	case KP_CHROME_DEVICES:
 		return list ? KP_CHROME_SKIP : KP_CHROME_DEVICE;
+	case KP_CHROME_SUMS:
+		return list ? KP_CHROME_SKIP : KP_CHROME_SUM;
 	default:
 		return named ? (enum kp_chrome_place)chrome->key->number : KP_CHROME_SKIP;
 	}
@@ -224,7 +231,8 @@ static int enter(struct chrome *chrome, bool list)
 {
 	enum kp_chrome_place place = place_within(chrome, list);
 	bool is_list = place == KP_CHROME_EVENTS || place == KP_CHROME_DEVICES ||
-		       place == KP_CHROME_GRID || place == KP_CHROME_BLOCK;
+		       place == KP_CHROME_GRID || place == KP_CHROME_BLOCK ||
+		       place == KP_CHROME_SUMS;
 
 	if (place == KP_CHROME_EVENTS && !list) {
 		chrome->status = kp_import_fail(chrome->import, "its traceEvents are no list");
@@ -232,7 +240,7 @@ static int enter(struct chrome *chrome, bool list)
 	}
 	if (place != KP_CHROME_SKIP && is_list != list)
 		place = KP_CHROME_SKIP;
-	if (place == KP_CHROME_EVENT || place == KP_CHROME_DEVICE)
+	if (place == KP_CHROME_EVENT || place == KP_CHROME_DEVICE || place == KP_CHROME_SUM)
 		forget(&chrome->values);
 	chrome->places[++chrome->depth] = (uint8_t)place;
 	chrome->key = NULL;
@@ -249,6 +257,28 @@ static int on_start_array(void *context)
 	return enter(context, true);
 }
 
+/* How many kernels the trace had that was exported: those that are not here are lost. */
+static enum kp_status take_sum(struct chrome *chrome)
+{
+	const struct kp_chrome_values *sum = &chrome->values;
+	struct kp_text kind = kp_chrome_text(sum, KP_CHROME_SUM_KIND);
+	uint32_t number;
+	enum kp_status status;
+
+	if (!chrome->events.own || kind.length != 6 || memcmp(kind.bytes, "kernel", 6) != 0 ||
+	    !kp_chrome_has(sum, KP_CHROME_SUM_PID))
+		return KP_OK;
+	status = kp_import_process(chrome->import, kp_chrome_number(sum, KP_CHROME_SUM_PID),
+				   &number);
+	if (status != KP_OK)
+		return status;
+	struct kp_counts *counts = &chrome->import->processes[number].counts;
+	KP_SET(counts, COUNTS, kernels_recorded,
+	       kp_add_saturating(counts->kernels_recorded,
+				 kp_chrome_number(sum, KP_CHROME_SUM_EVENTS)));
+	return KP_OK;
+}
+
 static int on_end(void *context)
 {
 	struct chrome *chrome = context;
@@ -260,10 +290,33 @@ static int on_end(void *context)
 		chrome->status = kp_chrome_event(&chrome->events, &chrome->values);
 	else if (place == KP_CHROME_DEVICE)
 		chrome->status = kp_chrome_device(&chrome->events, &chrome->values);
+	else if (place == KP_CHROME_SUM)
+		chrome->status = take_sum(chrome);
 	return go_on(chrome);
 }
 
 /* ---- the whole ---- */
+
+/* What the trace that kprof exported had lost, or the export left out. */
+static enum kp_status put_own(struct chrome *chrome)
+{
+	struct kp_import *import = chrome->import;
+	uint64_t lost = kp_chrome_number(&chrome->document, KP_CHROME_LOST);
+	uint64_t left_out = kp_chrome_number(&chrome->document, KP_CHROME_LEFT_OUT);
+
+	if (lost && import->process_count) { /* of which process is not said */
+		struct kp_counts *counts = &import->processes[0].counts;
+
+		KP_SET(counts, COUNTS, kernels_recorded,
+		       kp_add_saturating(counts->kernels_recorded, lost));
+	}
+	if (!left_out)
+		return KP_OK;
+	return kp_import_note(import,
+			      "%llu slices were left out when this was exported (--limit): it is a "
+			      "part of a trace",
+			      (unsigned long long)left_out);
+}
 
 /* What the document says of the one process of a file of PyTorch's profiler. */
 static enum kp_status put_document(struct chrome *chrome)
@@ -293,6 +346,8 @@ static enum kp_status put_document(struct chrome *chrome)
 			       document->numbers[KP_CHROME_BASE_NS]);
 		}
 	}
+	if (chrome->events.own && put_own(chrome) != KP_OK)
+		return KP_NO_MEMORY;
 	if (chrome->events.any_kernel && !chrome->events.any_fraction)
 		return kp_import_note(import, WHOLE_NOTE);
 	return KP_OK;

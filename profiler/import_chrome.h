@@ -1,7 +1,6 @@
 /*
- * The keys of Chrome traces that kprof import reads, and an event of such a trace.
- *
- * Three tools write them: PyTorch's profiler (Kineto), Proton with data="trace", and kprof export.
+ * The keys of Chrome traces that kprof import reads, and an event of such a trace: of PyTorch's
+ * profiler (Kineto), of Proton with data="trace", or of kprof export.
  */
 #ifndef KP_PROFILER_IMPORT_CHROME_H
 #define KP_PROFILER_IMPORT_CHROME_H
@@ -22,6 +21,9 @@ enum kp_chrome_place {
 	KP_CHROME_DEVICE,      /* one of them */
 	KP_CHROME_DISTRIBUTED, /* the job that the process is a part of */
 	KP_CHROME_OTHER,       /* what wrote the file */
+	KP_CHROME_OWN,         /* what kprof export adds */
+	KP_CHROME_SUMS,        /* of these: a list of sums */
+	KP_CHROME_SUM,         /* one of them */
 	KP_CHROME_SKIP         /* what nobody reads */
 };
 
@@ -54,6 +56,10 @@ enum kp_chrome_place {
 	X(OWN_KERNELS, ARGS, "kernels")                                                            \
 	X(BASE_NS, ROOT, "baseTimeNanoseconds")                                                    \
 	X(DRIVER_VERSION, ROOT, "cuda_driver_version")                                             \
+	X(LEFT_OUT, OWN, "left_out")                                                               \
+	X(LOST, OWN, "lost_launches")                                                              \
+	X(SUM_PID, SUM, "pid")                                                                     \
+	X(SUM_EVENTS, SUM, "events")                                                               \
 	X(RANK, DISTRIBUTED, "rank")                                                               \
 	X(DEVICE_ID, DEVICE, "id")                                                                 \
 	X(DEVICE_MEMORY, DEVICE, "totalGlobalMem")                                                 \
@@ -74,6 +80,7 @@ enum kp_chrome_place {
 	X(MANGLED, ARGS, "mangled_name")                                                           \
 	X(HOST, ROOT, "host_name")                                                                 \
 	X(PRODUCER, OTHER, "producer")                                                             \
+	X(SUM_KIND, SUM, "kind")                                                                   \
 	X(DEVICE_NAME, DEVICE, "name")
 
 /* The times of an event, in microseconds. */
@@ -89,7 +96,7 @@ enum kp_chrome_time { KP_CHROME_TIMES(KP_CHROME_ENUM) KP_CHROME_TIME_COUNT };
 
 /* What has been read of one thing: an event, a device, or the document. */
 struct kp_chrome_values {
-	uint64_t has; /* bit of each number */
+	uint64_t has; /* bit of each number; of each text and time: */
 	uint32_t has_text, has_time;
 	uint64_t numbers[KP_CHROME_NUMBER_COUNT];
 	struct kp_buffer texts[KP_CHROME_TEXT_COUNT];
@@ -125,10 +132,9 @@ static inline struct kp_text kp_chrome_text(const struct kp_chrome_values *value
 /* What stays from one event to the next. */
 struct kp_chrome_events {
 	struct kp_import *import;
-	bool own;          /* kprof wrote the file: a pid is a process's */
-	bool any;          /* an event was there */
-	bool any_fraction; /* a time had a fraction of a microsecond */
-	bool any_kernel;
+	bool own;               /* kprof wrote the file: a pid is a process's */
+	bool any, any_kernel;   /* an event was there, one of a kernel */
+	bool any_fraction;      /* a time had a fraction of a microsecond */
 	struct kp_intern names; /* of kernels, as kprof shows them */
 	struct kp_text *mangled;
 	size_t mangled_capacity;

@@ -1,6 +1,7 @@
 /* What nsys says of processes, devices and the clock; see import_nsys.h. */
 #include <string.h>
 
+#include "profiler/import_json.h"
 #include "profiler/import_nsys.h"
 
 #define BIT KP_NSYS_BIT
@@ -53,6 +54,27 @@ static enum kp_status take_process(struct kp_nsys *nsys, struct kp_nsys_table *t
 	return KP_OK;
 }
 
+/* What the trace that was exported counted of losses: what is not there stays lost. */
+static void take_count(struct kp_import_process *process, struct kp_text fact, struct kp_text value)
+{
+	uint64_t count;
+
+	if (!kp_json_count(value, &count))
+		return;
+#define TAKE(field)                                                                                \
+	if (fact.length == sizeof("." #field) - 1 &&                                               \
+	    memcmp(fact.bytes, "." #field, fact.length) == 0)                                      \
+	KP_SET(&process->counts, COUNTS, field, count)
+	TAKE(kernels_issued);
+	TAKE(kernels_recorded);
+	TAKE(records_dropped);
+	TAKE(kernels_unwritten);
+	TAKE(kernels_filtered);
+	TAKE(kernels_out_of_window);
+	TAKE(kernels_lost);
+#undef TAKE
+}
+
 /* What kprof export says of a process where nsys has no table for it: «kprof.process3.rank». */
 static enum kp_status take_fact(struct kp_nsys *nsys, struct kp_nsys_table *table, void *context)
 {
@@ -79,8 +101,31 @@ static enum kp_status take_fact(struct kp_nsys *nsys, struct kp_nsys_table *tabl
 			KP_SET(&process->info, PROCESS, host, keep(nsys, value));
 		if (fact.length == 8 && memcmp(fact.bytes, ".command", 8) == 0)
 			KP_SET(&process->info, PROCESS, command, keep(nsys, value));
+		take_count(process, fact, value);
 	}
 	return KP_OK;
+}
+
+/* The export has no windows: what lies between them looks idle, and nothing was outside of them. */
+static enum kp_status note_windows(struct kp_nsys *nsys)
+{
+	uint64_t outside = 0;
+
+	for (size_t i = 0; i < nsys->import->process_count; i++) {
+		struct kp_counts *counts = &nsys->import->processes[i].counts;
+
+		outside |= counts->kernels_out_of_window;
+		counts->kernels_issued -= counts->kernels_issued < counts->kernels_out_of_window
+						  ? counts->kernels_issued
+						  : counts->kernels_out_of_window;
+		counts->kernels_out_of_window = 0;
+		counts->has &= ~(1ULL << KP_COUNTS_kernels_out_of_window);
+	}
+	if (!outside)
+		return KP_OK;
+	return kp_import_note(nsys->import,
+			      "the trace that was exported was recorded in windows, which the "
+			      "export does not have: time between them counts as idle");
 }
 
 static enum kp_status take_environment(struct kp_nsys *nsys, struct kp_nsys_table *table,
@@ -239,6 +284,8 @@ enum kp_status kp_nsys_read_target(struct kp_nsys *nsys)
 		status = each(nsys, &environment, take_environment, NULL);
 	if (status == KP_OK)
 		status = each(nsys, &facts, take_fact, NULL);
+	if (status == KP_OK)
+		status = note_windows(nsys);
 	if (status == KP_OK)
 		status = each(nsys, &clock, take_clock, NULL);
 	return status == KP_OK ? read_devices(nsys) : status;

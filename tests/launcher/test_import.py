@@ -93,6 +93,32 @@ class RoundTrips(ImportCase):
             for extension in ("sqlite", "json"):
                 self.assertEqual(ranking(self.round_trip(trace, extension)), before, trace)
 
+    def test_losses_and_windows_are_said(self):
+        """What the export lacks of the trace is lost, not never there."""
+        with open(RECORDED[0], "rb") as file:
+            whole = file.read()
+        self.write("wrong.kprof", whole[:60000] + bytes(100) + whole[60100:])
+        before = self.report_json("wrong.kprof")
+        lost = before["counts"]["kernels_lost"]
+        self.assertGreater(lost, 10000)
+        windows = os.path.join(SOURCE, "tests/operators/triton.kprof")
+        for trace, out, more, missing in (
+                ("wrong.kprof", "a.sqlite", [], lost), ("wrong.kprof", "a.json", [], lost),
+                (RECORDED[0], "b.json", ["--limit", "1000"], None), (windows, "c.sqlite", [], 0)):
+            result = self.kprof("export", "-o", out, *more, trace)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            result = self.kprof("import", "-o", out + ".kprof", out)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            after = self.report_json(out + ".kprof")
+            if missing is None:
+                missing = self.report_json(trace)["counts"]["kernels"] - after["counts"]["kernels"]
+                self.assertIn(b"left out when this was exported", result.stderr)
+            self.assertEqual(after["counts"]["kernels_lost"], missing, out)
+            self.assertIsNone(after.get("windows"))
+            self.assertEqual(b"recorded in windows" in result.stderr, trace == windows)
+            if out.endswith("sqlite"):
+                self.assertEqual(after["processes"][0]["kernels_missing"], 0)
+
     def test_ranges_survive(self):
         before = self.report_json(RECORDED[1])["ranges"]
         self.assertIsNotNone(before)
