@@ -11,6 +11,7 @@
 #include "tui/table.h"
 
 #define DIGITS 3
+#define SHARE_COLUMN 0
 
 static const struct kp_ranked_row *row_of(const struct kp_tui *tui, const struct kp_item *item)
 {
@@ -38,7 +39,6 @@ static const struct kp_ranked_row *row_of(const struct kp_tui *tui, const struct
 	NUMBER(name, row->durations.timed ? (expression) : NAN)                                    \
 	TEXT(name, kp_human_duration(value, DIGITS).text)
 
-PERCENT(share, row->durations.timed ? row->shares.kernel_pct : NAN)
 PERCENT(busy, row->shares.busy_pct)
 PERCENT(span, row->shares.span_pct)
 PERCENT(alone, row->shares.alone_pct)
@@ -93,23 +93,42 @@ static void bound_text(const struct kp_tui *tui, const struct kp_item *item, str
 	snprintf(out->text, sizeof out->text, "%s", known ? kp_bound_name(traffic->bound) : "-");
 }
 
-static double gauge_number(const struct kp_tui *tui, const struct kp_item *item)
+/* What shares and bars are of, in turn; and how the two columns are called side by side. */
+static const struct {
+	const char *share, *bar, *words;
+} gauges[KP_GAUGES] = {
+	[KP_GAUGE_KERNELS] = {"Share", "of kernels", "of the sum of all kernel times"},
+	[KP_GAUGE_SPAN] = {"Time", "of span", "of the whole span"},
+	[KP_GAUGE_CALLS] = {"Calls", "of all", "of all launches"},
+};
+
+static double share_number(const struct kp_tui *tui, const struct kp_item *item)
 {
 	const struct kp_ranked_row *row = row_of(tui, item);
-	const double *most = tui->rank.most;
 
-	if (tui->gauge == KP_GAUGE_TIME)
-		return most[1] > 0 ? 100 * (double)row->durations.total_ns / most[1] : 0;
 	if (tui->gauge == KP_GAUGE_CALLS)
-		return most[2] > 0 ? 100 * (double)row->calls / most[2] : 0;
-	return row->shares.kernel_pct;
+		return tui->rank.calls > 0 ? 100 * calls_number(tui, item) / tui->rank.calls : NAN;
+	if (row->durations.timed == 0)
+		return NAN;
+	return tui->gauge == KP_GAUGE_SPAN ? row->shares.span_pct : row->shares.kernel_pct;
+}
+TEXT(share, kp_human_percent(value).text)
+
+static double gauge_number(const struct kp_tui *tui, const struct kp_item *item)
+{
+	double share = share_number(tui, item);
+
+	return isnan(share) ? 0 : share;
+}
+
+static const char *share_title(const struct kp_tui *tui)
+{
+	return gauges[tui->gauge].share;
 }
 
 static const char *gauge_title(const struct kp_tui *tui)
 {
-	static const char *const titles[KP_GAUGES] = {"of kernels", "of time", "of calls"};
-
-	return titles[tui->gauge];
+	return gauges[tui->gauge].bar;
 }
 
 static bool has_shares(const struct kp_tui *tui)
@@ -129,9 +148,9 @@ static bool has_estimates(const struct kp_tui *tui)
 
 // clang-format off
 const struct kp_column kp_page_operators_columns[KP_OPERATORS_COLUMNS] = {
-	{"Share", NULL, "of the sum of all kernel times", 6, false, false, 0,
-	 share_text, share_number, NULL},
-	{"Bar", gauge_title, "the share, the time or the calls, as a bar", 10, true, true, 7,
+	{"Share", share_title, "of the sum of all kernel times; t: of the span, of calls", 6,
+	 false, false, 0, share_text, share_number, NULL},
+	{"Bar", gauge_title, "the same as a bar", 10, true, true, 7,
 	 NULL, gauge_number, NULL},
 	{"", NULL, "* is above the threshold", 1, true, false, 0, mark_text, NULL, NULL},
 	{"Busy", NULL, "part of the time in which any kernel ran", 6, false, false, 8,
@@ -396,8 +415,14 @@ void kp_do_collapse_all(struct kp_tui *tui, uint32_t code)
 
 void kp_do_gauge(struct kp_tui *tui, uint32_t code)
 {
+	struct kp_list *list = kp_tui_list(tui);
+
 	(void)code;
 	tui->gauge = (enum kp_gauge)((tui->gauge + 1) % KP_GAUGES);
+	if (list->sort == SIZE_MAX) /* the order of the page is that of the first */
+		list->sort = SHARE_COLUMN;
+	tui->stale = true;
+	kp_tui_say(tui, "Shares and bars are %s.", gauges[tui->gauge].words);
 }
 
 static void set_least(struct kp_tui *tui, const char *text)

@@ -1,7 +1,6 @@
 /* Rows of the ranking from a report; see rank.h. */
 #include "tui/rank.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 static struct kp_ranked_row of_operator(const struct kp_report *report,
@@ -58,9 +57,7 @@ enum kp_status kp_rank_of_report(struct kp_rank *rank, const struct kp_report *r
 		size_t parent = count;
 
 		rows[count++] = of_operator(report, row);
-		rank->most[0] = fmax(rank->most[0], row->shares.kernel_pct);
-		rank->most[1] = fmax(rank->most[1], (double)row->durations.total_ns);
-		rank->most[2] = fmax(rank->most[2], (double)row->calls);
+		rank->calls += rank->estimated ? row->estimate.calls : (double)row->calls;
 		for (size_t k = 0; k < row->kernel_count; k++) {
 			rows[count] = of_kernel(report, row->first_kernel + k);
 			rows[count++].operator_row = parent;

@@ -32,7 +32,7 @@ struct kp_rank {
 	bool traffic;   /* some have traffic */
 	bool shares;    /* of busy time and span are known */
 	bool estimated; /* totals are the whole run's, estimated */
-	double most[3]; /* the largest of an operator: share of kernel time, time, calls */
+	double calls;   /* of all operators */
 };
 
 /* Errors: KP_NO_MEMORY. */

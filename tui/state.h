@@ -49,7 +49,7 @@ struct kp_hit {
 	uint32_t value; /* page, key or column */
 };
 
-enum kp_gauge { KP_GAUGE_SHARE, KP_GAUGE_TIME, KP_GAUGE_CALLS, KP_GAUGES };
+enum kp_gauge { KP_GAUGE_KERNELS, KP_GAUGE_SPAN, KP_GAUGE_CALLS, KP_GAUGES };
 
 struct kp_tui {
 	struct kp_tui_source source;
@@ -79,7 +79,7 @@ struct kp_tui {
 	struct kp_prompt prompt;
 	char search[KP_TUI_TEXT];
 	char message[256];          /* one line, until the next key */
-	enum kp_gauge gauge;        /* what bars show */
+	enum kp_gauge gauge;        /* what shares and bars are of */
 	double least_pct;           /* rows below are not shown */
 	enum kp_page_id columns_of; /* the page whose columns are chosen */
 	bool columns_sort;          /* to sort by, not to show */
