@@ -39,23 +39,21 @@ static const struct kp_ranked_row *row_of(const struct kp_tui *tui, const struct
 	NUMBER(name, row->durations.timed ? (expression) : NAN)                                    \
 	TEXT(name, kp_human_duration(value, DIGITS).text)
 
-PERCENT(busy, row->shares.busy_pct)
-PERCENT(span, row->shares.span_pct)
-PERCENT(alone, row->shares.alone_pct)
+PERCENT(busy, row->durations.timed ? row->shares.busy_pct : NAN)
+PERCENT(span, row->durations.timed ? row->shares.span_pct : NAN)
+PERCENT(alone, row->durations.timed ? row->shares.alone_pct : NAN)
 TIME(average, row->durations.mean_ns)
 TIME(median, row->durations.median_ns)
 TIME(minimum, (double)row->durations.min_ns)
 TIME(maximum, (double)row->durations.max_ns)
 TIME(deviation, row->durations.stddev_ns)
 PERCENT(peak, row->traffic ? row->traffic->peak_pct : NAN)
-NUMBER(total, tui->rank.estimated ? row->estimate.total_ns : (double)row->durations.total_ns)
-NUMBER(interval, row->estimate.total_ci95_ns)
+TIME(total, tui->rank.estimated ? row->estimate.total_ns : (double)row->durations.total_ns)
+TIME(interval, row->estimate.total_ci95_ns)
 NUMBER(calls, tui->rank.estimated ? row->estimate.calls : (double)row->calls)
 NUMBER(rate, row->traffic ? row->traffic->gbps : NAN)
 NUMBER(intensity, row->traffic ? row->traffic->flop_per_byte : NAN)
 NUMBER(room, row->traffic ? row->traffic->headroom : NAN)
-TEXT(total, kp_human_duration(value, DIGITS).text)
-TEXT(interval, kp_human_duration(value, DIGITS).text)
 TEXT(calls, kp_human_count((uint64_t)(value + 0.5)).text)
 
 #define DECIMALS(name, format)                                                                     \
