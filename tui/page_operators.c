@@ -182,14 +182,14 @@ const struct kp_column kp_page_operators_columns[KP_OPERATORS_COLUMNS] = {
 
 const char *kp_page_operators_name(const struct kp_tui *tui, const struct kp_item *item)
 {
-	return row_of(tui, item)->name;
+	return row_of(tui, item)->shown;
 }
 
 const char *kp_page_operators_full(const struct kp_tui *tui, const struct kp_item *item)
 {
 	const struct kp_ranked_row *row = row_of(tui, item);
 
-	return row->full ? row->full : row->name;
+	return row->full ? row->full : row->shown;
 }
 
 /* Whether an operator's kernels are shown: as it was set by hand, else those of hot ones; where it
@@ -198,7 +198,7 @@ static bool is_open(const struct kp_tui *tui, const struct kp_ranked_row *row)
 {
 	uint32_t number;
 
-	if (!kp_tui_holds(row->name, tui->lists[KP_PAGE_OPERATORS].filter))
+	if (!kp_tui_holds(row->shown, tui->lists[KP_PAGE_OPERATORS].filter))
 		return true;
 
 	if (kp_intern_find(&tui->operator_names, row->name, strlen(row->name), &number) &&
@@ -227,7 +227,7 @@ static bool passes(const struct kp_tui *tui, const struct kp_ranked_row *row)
 
 	if (row->shares.kernel_pct < tui->least_pct)
 		return false;
-	return kp_tui_holds(row->name, filter) || (row->full && kp_tui_holds(row->full, filter));
+	return kp_tui_holds(row->shown, filter) || (row->full && kp_tui_holds(row->full, filter));
 }
 
 static struct kp_item item_of(const struct kp_tui *tui, size_t number, bool open)
@@ -269,7 +269,7 @@ static enum kp_status add_kernels(struct kp_tui *tui, size_t number)
 {
 	const struct kp_ranked_row *row = &tui->rank.rows[number];
 	const char *filter = tui->lists[KP_PAGE_OPERATORS].filter;
-	bool all = filter[0] == '\0' || kp_tui_holds(row->name, filter);
+	bool all = filter[0] == '\0' || kp_tui_holds(row->shown, filter);
 	size_t first = tui->item_count;
 	enum kp_status status = KP_OK;
 
