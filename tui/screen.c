@@ -288,7 +288,8 @@ static void draw_prompt(struct kp_tui *tui, size_t row)
 		text++;
 	while (((unsigned char)*text & 0xC0) == 0x80)
 		text++;
-	at += kp_canvas_put(&tui->canvas, row, at, columns - at, KP_ROLE_PROMPT, text);
+	at += kp_canvas_put(&tui->canvas, row, at, columns - at,
+			    prompt->chosen ? KP_ROLE_SELECTED : KP_ROLE_PROMPT, text);
 	kp_canvas_fill(&tui->canvas, row, at, 1, '_', KP_ROLE_PROMPT);
 }
 
