@@ -97,6 +97,8 @@ static void describe_progress(const struct kp_tui *tui, char *out, size_t size)
 			 pct);
 	else if (tui->scanning)
 		snprintf(out, size, "reading the trace");
+	else if (tui->unread != KP_OK)
+		snprintf(out, size, "cannot be read any more");
 }
 
 /* Cuts a text to so many columns where one of its parts ends: a number that is cut says another. */

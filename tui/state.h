@@ -87,6 +87,7 @@ struct kp_tui {
 	struct kp_reader_span span; /* of the trace */
 	struct kp_scanner *scanner; /* for views that look into the trace; made when one does */
 	enum kp_scan_kind scanning; /* what it has more of */
+	enum kp_status unread;      /* why the last of it could not be read; KP_OK: it could */
 	struct kp_tracks *tracks;   /* the timeline's window; NULL: none was looked at */
 	uint64_t cursor_ns;         /* in it */
 	struct kp_track chosen;     /* what tells apart the one that is wanted, */
