@@ -74,4 +74,11 @@ struct kp_variant_row {
 	bool above_threshold;
 };
 
+/* What stands behind an operator's name: a word where most of it is written out as kernels of other
+ * kinds; else nothing. */
+static inline const char *kp_operator_mark(const struct kp_operator_row *row)
+{
+	return row->written_out_ns * 2 > row->durations.total_ns ? ", written out" : "";
+}
+
 #endif

@@ -69,6 +69,33 @@ static bool is_windowed(const struct kp_process *process)
 	       KP_HAS(&process->counts, COUNTS, unsampled_ns);
 }
 
+static bool is_part(const struct kp_process *process)
+{
+	return process->window_count && process->windows[0].begin_reason == KP_WINDOW_BY_PART;
+}
+
+struct interval {
+	uint64_t begin_ns, end_ns;
+};
+
+/* What counts of a window. Of a part of a trace that is no more than the time in which GPUs worked
+ * for the process, which is all that counts where no part is asked for. */
+static struct interval counted(const struct kp_process *process, size_t i)
+{
+	const struct kp_window_info *window = &process->windows[i];
+	struct interval interval = {window->begin_ns, window->end_ns};
+
+	if (!is_part(process))
+		return interval;
+	if (interval.begin_ns < process->gpu_first_ns)
+		interval.begin_ns = process->gpu_first_ns;
+	if (interval.end_ns > process->gpu_last_ns)
+		interval.end_ns = process->gpu_last_ns;
+	if (interval.end_ns < interval.begin_ns)
+		interval.end_ns = interval.begin_ns;
+	return interval;
+}
+
 /* Sets how a process's windows are measured. */
 static void begin_process(struct reading *reading, const struct kp_process *process)
 {
@@ -79,7 +106,8 @@ static void begin_process(struct reading *reading, const struct kp_process *proc
 	reading->process = process;
 	for (size_t i = 0; i < process->window_count; i++) {
 		const struct kp_window_info *window = &process->windows[i];
-		double length_ns = (double)(window->end_ns - window->begin_ns);
+		const struct interval interval = counted(process, i);
+		double length_ns = (double)(interval.end_ns - interval.begin_ns);
 
 		reading->sampled |= window->begin_reason == KP_WINDOW_BY_DUTY;
 		reading->time.xx += length_ns * length_ns;
@@ -88,8 +116,7 @@ static void begin_process(struct reading *reading, const struct kp_process *proc
 	}
 	reading->sampled |= KP_HAS(counts, COUNTS, unsampled_ns);
 	reading->windowed = is_windowed(process);
-	reading->part =
-		process->window_count && process->windows[0].begin_reason == KP_WINDOW_BY_PART;
+	reading->part = is_part(process);
 	if (KP_HAS(counts, COUNTS, unsampled_ns))
 		outside_ns = (double)counts->unsampled_ns;
 	else if (KP_HAS(&process->info, PROCESS, start_ns) && last_ns > process->info.start_ns)
@@ -351,6 +378,8 @@ static double whole_of(const struct reading *reading)
 
 	if (reading->sampled)
 		return reading->time.whole_x;
+	if (reading->part && process->gpu_first_ns)
+		return (double)(process->gpu_last_ns - process->gpu_first_ns);
 	if (process->end.has && KP_HAS(&process->info, PROCESS, start_ns) &&
 	    process->end.end_ns > process->info.start_ns)
 		return (double)(process->end.end_ns - process->info.start_ns);
@@ -387,10 +416,6 @@ void kp_build_windows_finish(struct kp_builder *builder)
 		out->kernel_time = estimate(builder, 0);
 }
 
-struct interval {
-	uint64_t begin_ns, end_ns;
-};
-
 static int compare_intervals(const void *left, const void *right)
 {
 	const struct interval *a = left, *b = right;
@@ -423,12 +448,12 @@ static uint64_t union_ns(struct interval *intervals, size_t count)
  */
 static struct interval looked_at(const struct reading *reading, size_t i)
 {
-	const struct kp_window_info *window = &reading->process->windows[i];
-	uint64_t length_ns = window->end_ns - window->begin_ns;
+	const struct interval window = counted(reading->process, i);
+	uint64_t length_ns = window.end_ns - window.begin_ns;
 	uint64_t seen_ns = reading->seen[i].last_ns - reading->seen[i].first_ns;
 
 	length_ns = seen_ns > length_ns ? seen_ns : length_ns;
-	return (struct interval){window->begin_ns, window->begin_ns + length_ns};
+	return (struct interval){window.begin_ns, window.begin_ns + length_ns};
 }
 
 /* Whether a process used a GPU. */

@@ -108,30 +108,46 @@ static bool parse_time(const char *name, const char *text, double *ns)
 	return false;
 }
 
-/* The window that --from and --to ask for: all of the trace without them. */
+/* A time of the trace that an option gives; `out` is as it was where it is not given. */
+static bool choose_time(const char *name, const char *text, uint64_t first_ns, uint64_t *out)
+{
+	double ns;
+
+	if (!text)
+		return true;
+	if (!parse_time(name, text, &ns))
+		return false;
+	*out = first_ns + (uint64_t)llround(ns);
+	return true;
+}
+
+/* The window that --from and --to ask for. Where nothing of the run is before it, or behind it, it
+ * has no border there: what was read of counters and clocks before and after the run stays. */
 static bool choose_window(struct kp_reader *reader, const struct kp_settings *settings,
 			  struct kp_reader_window *window)
 {
 	struct kp_reader_span span = kp_reader_span(reader);
-	double ns;
 
-	*window = (struct kp_reader_window){span.first_ns, span.last_ns + 1};
-	if (settings->from) {
-		if (!parse_time("from", settings->from, &ns))
-			return false;
-		window->begin_ns = span.first_ns + (uint64_t)llround(ns);
+	*window = (struct kp_reader_window){0, UINT64_MAX};
+	if (!choose_time("from", settings->from, span.first_ns, &window->begin_ns) ||
+	    !choose_time("to", settings->to, span.first_ns, &window->end_ns))
+		return false;
+	if (window->begin_ns > span.last_ns || window->end_ns <= span.first_ns ||
+	    window->begin_ns >= window->end_ns) {
+		kp_fail("nothing lies between --from and --to: the trace is %.9g s long",
+			(double)(span.last_ns - span.first_ns) / 1e9);
+		return false;
 	}
-	if (settings->to) {
-		if (!parse_time("to", settings->to, &ns))
-			return false;
-		if (span.first_ns + (uint64_t)llround(ns) < window->end_ns)
-			window->end_ns = span.first_ns + (uint64_t)llround(ns);
-	}
-	if (window->begin_ns < window->end_ns)
-		return true;
-	kp_fail("nothing lies between --from and --to: the trace is %.9g s long",
-		(double)(span.last_ns - span.first_ns) / 1e9);
-	return false;
+	if (window->begin_ns <= span.first_ns)
+		window->begin_ns = 0;
+	if (window->end_ns > span.last_ns)
+		window->end_ns = UINT64_MAX;
+	return true;
+}
+
+static bool is_all(const struct kp_reader_window *window)
+{
+	return window->begin_ns == 0 && window->end_ns == UINT64_MAX;
 }
 
 /* ---- ranges ---- */
@@ -241,6 +257,9 @@ bool kp_part_select(struct kp_reader *reader, const struct kp_settings *settings
 	if (!choose_processes(reader, &settings->pids, part, &wanted) ||
 	    (timed && !choose_window(reader, settings, &window)))
 		return false;
+	/* A part that is all of the trace is none: its figures are those of the whole. */
+	if (timed && !settings->range && is_all(&window))
+		timed = false;
 	if (settings->range)
 		chosen = choose_ranges(reader, settings->range, &wanted, &window, &list);
 	else if (timed &&

@@ -98,8 +98,3 @@ enum kp_status kp_print_report(FILE *file, const struct kp_report *report, enum 
 	}
 	return kp_print_text(file, report, view);
 }
-
-const char *kp_operator_mark(const struct kp_operator_row *row)
-{
-	return row->written_out_ns * 2 > row->durations.total_ns ? ", written out" : "";
-}

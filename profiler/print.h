@@ -62,8 +62,5 @@ __attribute__((format(printf, 5, 6))) void kp_print_line(FILE *file, const struc
 							 const char *format, ...);
 /* The lines above the table: what ran, on what, for how long, and what is missing. */
 void kp_print_header(FILE *file, const struct kp_report *report, const struct kp_view *view);
-/* What stands behind an operator's name: a word where most of it is written out as kernels of other
- * kinds; else nothing. */
-const char *kp_operator_mark(const struct kp_operator_row *row);
 
 #endif

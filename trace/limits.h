@@ -38,8 +38,9 @@
 #define KP_LIMIT_KERNEL_BYTES 2560
 #define KP_LIMIT_DEVICES 1024
 #define KP_LIMIT_DEVICE_BYTES 4096
-#define KP_LIMIT_WAITING (((size_t)1 << 17) - 4096) /* of 56 bytes each, 2^17 with what comes in   \
-						     */
+#define KP_LIMIT_WAITING                                                                           \
+	(((size_t)1 << 17) - 4096) /* of 56 bytes each, 2^17 with what comes in                    \
+				    */
 #define KP_LIMIT_WAITING_MOST ((size_t)1 << 20)
 
 struct kp_limits {

@@ -49,7 +49,8 @@ struct kp_process {
 	/* By the headers of readable chunks. */
 	uint64_t promised_launches, promised_host_calls, promised_ranges, promised_runs;
 	uint64_t promised_library_launches;
-	uint64_t missing_chunks;             /* gaps in its numbering */
+	uint64_t gpu_first_ns, gpu_last_ns; /* of launches and memory operations; 0: none has any */
+	uint64_t missing_chunks;            /* gaps in its numbering */
 	uint64_t lost_launches, lost_chunks; /* its part of kp_damage's, as far as is found */
 };
 

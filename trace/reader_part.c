@@ -229,14 +229,19 @@ struct kp_reader_place kp_reader_place(const struct kp_reader *reader)
 	return (struct kp_reader_place){reader->next_batch, reader->batch_count};
 }
 
-struct kp_reader_span kp_reader_span(const struct kp_reader *reader)
+static bool is_reading(uint8_t kind)
+{
+	return kind == KP_CHUNK_SAMPLES || kind == KP_CHUNK_CLOCKS;
+}
+
+static struct kp_reader_span span_of(const struct kp_reader *reader, bool readings)
 {
 	struct kp_reader_span span = {0};
 
 	for (size_t i = 0; i < reader->batch_count; i++) {
 		const struct kp_chunk_header *header = header_of(reader, i);
 
-		if (!header->first_ns)
+		if (!header->first_ns || is_reading(header->kind) != readings)
 			continue;
 		if (!span.first_ns) /* they are in its order */
 			span.first_ns = header->first_ns;
@@ -244,4 +249,11 @@ struct kp_reader_span kp_reader_span(const struct kp_reader *reader)
 			span.last_ns = header->last_ns;
 	}
 	return span;
+}
+
+struct kp_reader_span kp_reader_span(const struct kp_reader *reader)
+{
+	struct kp_reader_span span = span_of(reader, false);
+
+	return span.first_ns ? span : span_of(reader, true);
 }

@@ -39,7 +39,10 @@ struct kp_reader_place {
 };
 struct kp_reader_place kp_reader_place(const struct kp_reader *reader);
 
-/* From the first to the last time in the trace, as the headers of all chunks say; 0: none does. */
+/* From the first to the last time in the trace, as the headers of chunks say; 0: none does. Samples
+ * of counters and readings of clocks go on where nothing runs: they count where there is nothing
+ * else.
+ */
 struct kp_reader_span {
 	uint64_t first_ns, last_ns;
 };

@@ -178,6 +178,18 @@ static enum kp_status add_to_tables(struct kp_reader *reader, const struct kp_in
 	return KP_OK;
 }
 
+/* Adds what a chunk's header says of the time in which GPUs worked for a process. */
+static void see_work(struct kp_process *view, const struct kp_chunk_header *header)
+{
+	if ((header->kind != KP_CHUNK_LAUNCHES && header->kind != KP_CHUNK_MEMOPS) ||
+	    !header->first_ns)
+		return;
+	if (!view->gpu_first_ns || header->first_ns < view->gpu_first_ns)
+		view->gpu_first_ns = header->first_ns;
+	if (header->last_ns > view->gpu_last_ns)
+		view->gpu_last_ns = header->last_ns;
+}
+
 static enum kp_status list_batch(struct kp_reader *reader, size_t number)
 {
 	const struct kp_chunk_header *header = &reader->index.entries[number].header;
@@ -196,6 +208,7 @@ static enum kp_status list_batch(struct kp_reader *reader, size_t number)
 		process->view.promised_runs += header->record_count;
 	if (header->kind == KP_CHUNK_LIBRARY_LAUNCHES)
 		process->view.promised_library_launches += header->record_count;
+	see_work(&process->view, header);
 	reader->batches[reader->batch_count++] = number;
 	return KP_OK;
 }

@@ -21,9 +21,17 @@ static void say_times(struct kp_tui *tui, const struct kp_kernel_row *kernel, si
 	const struct kp_shares *shares = &kernel->shares;
 
 	kp_sheet_head(&tui->sheet, "Time");
+	if (d->timed == 0) {
+		SAY("total", "unknown: the trace has no times that can be for its launches (%s)",
+		    kp_human_count(kernel->calls).text);
+		return;
+	}
 	SAY("total", "%s in %s launches (%s of them by CUDA graphs)",
 	    kp_human_duration((double)d->total_ns, DIGITS).text, kp_human_count(kernel->calls).text,
 	    kp_human_count(kernel->graph_calls).text);
+	if (d->timed < kernel->calls)
+		SAY("", "%s of them have no times that can be: not counted here",
+		    kp_human_count(kernel->calls - d->timed).text);
 	SAY("share",
 	    "%s of kernel time, %s of busy time, %s of the span, alone %s, on the critical path %s",
 	    kp_human_percent(shares->kernel_pct).text, kp_human_percent(shares->busy_pct).text,
@@ -173,14 +181,23 @@ static void say_occupancy(struct kp_tui *tui, const struct kp_kernel_row *kernel
 	    occupancy.waves, occupancy.sms_pct);
 }
 
+/* No launch has an empty grid. */
+static bool grid_is_unknown(const struct kp_kernel_row *kernel)
+{
+	return kernel->grid[0] == 0 || kernel->block[0] == 0;
+}
+
 static void say_launch(struct kp_tui *tui, const struct kp_kernel_row *kernel, size_t width)
 {
 	kp_sheet_head(&tui->sheet, "Launch");
-	SAY("grid, block",
-	    "%" PRIu32 "x%" PRIu32 "x%" PRIu32 ", %" PRIu32 "x%" PRIu32 "x%" PRIu32
-	    " (with most time of %" PRIu32 ")",
-	    kernel->grid[0], kernel->grid[1], kernel->grid[2], kernel->block[0], kernel->block[1],
-	    kernel->block[2], kernel->config_count);
+	if (grid_is_unknown(kernel))
+		SAY("grid, block", "not in the trace");
+	else
+		SAY("grid, block",
+		    "%" PRIu32 "x%" PRIu32 "x%" PRIu32 ", %" PRIu32 "x%" PRIu32 "x%" PRIu32
+		    " (with most time of %" PRIu32 ")",
+		    kernel->grid[0], kernel->grid[1], kernel->grid[2], kernel->block[0],
+		    kernel->block[1], kernel->block[2], kernel->config_count);
 	if (kernel->registers == 0) /* there is none without */
 		SAY("a block", "registers and shared memory are not in the trace");
 	else

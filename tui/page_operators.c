@@ -11,6 +11,7 @@
 #include "tui/table.h"
 
 #define DIGITS 3
+#define SHARE_COLUMN 0
 
 static const struct kp_ranked_row *row_of(const struct kp_tui *tui, const struct kp_item *item)
 {
@@ -38,24 +39,21 @@ static const struct kp_ranked_row *row_of(const struct kp_tui *tui, const struct
 	NUMBER(name, row->durations.timed ? (expression) : NAN)                                    \
 	TEXT(name, kp_human_duration(value, DIGITS).text)
 
-PERCENT(share, row->durations.timed ? row->shares.kernel_pct : NAN)
-PERCENT(busy, row->shares.busy_pct)
-PERCENT(span, row->shares.span_pct)
-PERCENT(alone, row->shares.alone_pct)
+PERCENT(busy, row->durations.timed ? row->shares.busy_pct : NAN)
+PERCENT(span, row->durations.timed ? row->shares.span_pct : NAN)
+PERCENT(alone, row->durations.timed ? row->shares.alone_pct : NAN)
 TIME(average, row->durations.mean_ns)
 TIME(median, row->durations.median_ns)
 TIME(minimum, (double)row->durations.min_ns)
 TIME(maximum, (double)row->durations.max_ns)
 TIME(deviation, row->durations.stddev_ns)
 PERCENT(peak, row->traffic ? row->traffic->peak_pct : NAN)
-NUMBER(total, tui->rank.estimated ? row->estimate.total_ns : (double)row->durations.total_ns)
-NUMBER(interval, row->estimate.total_ci95_ns)
+TIME(total, tui->rank.estimated ? row->estimate.total_ns : (double)row->durations.total_ns)
+TIME(interval, row->estimate.total_ci95_ns)
 NUMBER(calls, tui->rank.estimated ? row->estimate.calls : (double)row->calls)
 NUMBER(rate, row->traffic ? row->traffic->gbps : NAN)
 NUMBER(intensity, row->traffic ? row->traffic->flop_per_byte : NAN)
 NUMBER(room, row->traffic ? row->traffic->headroom : NAN)
-TEXT(total, kp_human_duration(value, DIGITS).text)
-TEXT(interval, kp_human_duration(value, DIGITS).text)
 TEXT(calls, kp_human_count((uint64_t)(value + 0.5)).text)
 
 #define DECIMALS(name, format)                                                                     \
@@ -93,23 +91,42 @@ static void bound_text(const struct kp_tui *tui, const struct kp_item *item, str
 	snprintf(out->text, sizeof out->text, "%s", known ? kp_bound_name(traffic->bound) : "-");
 }
 
-static double gauge_number(const struct kp_tui *tui, const struct kp_item *item)
+/* What shares and bars are of, in turn; and how the two columns are called side by side. */
+static const struct {
+	const char *share, *bar, *words;
+} gauges[KP_GAUGES] = {
+	[KP_GAUGE_KERNELS] = {"Share", "of kernels", "of the sum of all kernel times"},
+	[KP_GAUGE_SPAN] = {"Time", "of span", "of the whole span"},
+	[KP_GAUGE_CALLS] = {"Calls", "of all", "of all launches"},
+};
+
+static double share_number(const struct kp_tui *tui, const struct kp_item *item)
 {
 	const struct kp_ranked_row *row = row_of(tui, item);
-	const double *most = tui->rank.most;
 
-	if (tui->gauge == KP_GAUGE_TIME)
-		return most[1] > 0 ? 100 * (double)row->durations.total_ns / most[1] : 0;
 	if (tui->gauge == KP_GAUGE_CALLS)
-		return most[2] > 0 ? 100 * (double)row->calls / most[2] : 0;
-	return row->shares.kernel_pct;
+		return tui->rank.calls > 0 ? 100 * calls_number(tui, item) / tui->rank.calls : NAN;
+	if (row->durations.timed == 0)
+		return NAN;
+	return tui->gauge == KP_GAUGE_SPAN ? row->shares.span_pct : row->shares.kernel_pct;
+}
+TEXT(share, kp_human_percent(value).text)
+
+static double gauge_number(const struct kp_tui *tui, const struct kp_item *item)
+{
+	double share = share_number(tui, item);
+
+	return isnan(share) ? 0 : share;
+}
+
+static const char *share_title(const struct kp_tui *tui)
+{
+	return gauges[tui->gauge].share;
 }
 
 static const char *gauge_title(const struct kp_tui *tui)
 {
-	static const char *const titles[KP_GAUGES] = {"of kernels", "of time", "of calls"};
-
-	return titles[tui->gauge];
+	return gauges[tui->gauge].bar;
 }
 
 static bool has_shares(const struct kp_tui *tui)
@@ -129,9 +146,9 @@ static bool has_estimates(const struct kp_tui *tui)
 
 // clang-format off
 const struct kp_column kp_page_operators_columns[KP_OPERATORS_COLUMNS] = {
-	{"Share", NULL, "of the sum of all kernel times", 6, false, false, 0,
-	 share_text, share_number, NULL},
-	{"Bar", gauge_title, "the share, the time or the calls, as a bar", 10, true, true, 7,
+	{"Share", share_title, "of the sum of all kernel times; t: of the span, of calls", 6,
+	 false, false, 0, share_text, share_number, NULL},
+	{"Bar", gauge_title, "the same as a bar", 10, true, true, 7,
 	 NULL, gauge_number, NULL},
 	{"", NULL, "* is above the threshold", 1, true, false, 0, mark_text, NULL, NULL},
 	{"Busy", NULL, "part of the time in which any kernel ran", 6, false, false, 8,
@@ -165,14 +182,14 @@ const struct kp_column kp_page_operators_columns[KP_OPERATORS_COLUMNS] = {
 
 const char *kp_page_operators_name(const struct kp_tui *tui, const struct kp_item *item)
 {
-	return row_of(tui, item)->name;
+	return row_of(tui, item)->shown;
 }
 
 const char *kp_page_operators_full(const struct kp_tui *tui, const struct kp_item *item)
 {
 	const struct kp_ranked_row *row = row_of(tui, item);
 
-	return row->full ? row->full : row->name;
+	return row->full ? row->full : row->shown;
 }
 
 /* Whether an operator's kernels are shown: as it was set by hand, else those of hot ones; where it
@@ -181,7 +198,7 @@ static bool is_open(const struct kp_tui *tui, const struct kp_ranked_row *row)
 {
 	uint32_t number;
 
-	if (!kp_tui_holds(row->name, tui->lists[KP_PAGE_OPERATORS].filter))
+	if (!kp_tui_holds(row->shown, tui->lists[KP_PAGE_OPERATORS].filter))
 		return true;
 
 	if (kp_intern_find(&tui->operator_names, row->name, strlen(row->name), &number) &&
@@ -210,7 +227,7 @@ static bool passes(const struct kp_tui *tui, const struct kp_ranked_row *row)
 
 	if (row->shares.kernel_pct < tui->least_pct)
 		return false;
-	return kp_tui_holds(row->name, filter) || (row->full && kp_tui_holds(row->full, filter));
+	return kp_tui_holds(row->shown, filter) || (row->full && kp_tui_holds(row->full, filter));
 }
 
 static struct kp_item item_of(const struct kp_tui *tui, size_t number, bool open)
@@ -252,7 +269,7 @@ static enum kp_status add_kernels(struct kp_tui *tui, size_t number)
 {
 	const struct kp_ranked_row *row = &tui->rank.rows[number];
 	const char *filter = tui->lists[KP_PAGE_OPERATORS].filter;
-	bool all = filter[0] == '\0' || kp_tui_holds(row->name, filter);
+	bool all = filter[0] == '\0' || kp_tui_holds(row->shown, filter);
 	size_t first = tui->item_count;
 	enum kp_status status = KP_OK;
 
@@ -396,8 +413,14 @@ void kp_do_collapse_all(struct kp_tui *tui, uint32_t code)
 
 void kp_do_gauge(struct kp_tui *tui, uint32_t code)
 {
+	struct kp_list *list = kp_tui_list(tui);
+
 	(void)code;
 	tui->gauge = (enum kp_gauge)((tui->gauge + 1) % KP_GAUGES);
+	if (list->sort == SIZE_MAX) /* the order of the page is that of the first */
+		list->sort = SHARE_COLUMN;
+	tui->stale = true;
+	kp_tui_say(tui, "Shares and bars are %s.", gauges[tui->gauge].words);
 }
 
 static void set_least(struct kp_tui *tui, const char *text)

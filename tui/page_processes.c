@@ -27,7 +27,7 @@ static double kernels_number(const struct kp_tui *tui, const struct kp_item *ite
 	return (double)(gpu ? gpu->kernels : process_of(tui, item)->kernels);
 }
 
-static double time_number(const struct kp_tui *tui, const struct kp_item *item)
+static double total_number(const struct kp_tui *tui, const struct kp_item *item)
 {
 	const struct kp_gpu_row *gpu = gpu_of(tui, item);
 
@@ -94,7 +94,7 @@ static double missing_number(const struct kp_tui *tui, const struct kp_item *ite
 		snprintf(out->text, sizeof out->text, "%s", isnan(value) ? "-" : (formatted));     \
 	}
 TEXT(kernels, kp_human_count((uint64_t)value).text)
-TEXT(time, kp_human_duration(value, 3).text)
+TEXT(total, kp_human_duration(value, 3).text)
 TEXT(busy, kp_human_duration(value, 3).text)
 TEXT(busy_pct, kp_human_percent(value).text)
 TEXT(idle, kp_human_duration(value, 3).text)
@@ -131,9 +131,10 @@ const struct kp_column kp_page_processes_columns[KP_PROCESSES_COLUMNS] = {
 	{"What", NULL, "a GPU, or a process by its number", 11, true, false, 0,
 	 what_text, NULL, NULL},
 	{"Kernels", NULL, "that ran", 11, false, false, 6, kernels_text, kernels_number, NULL},
-	{"Time", NULL, "sum of their durations", 7, false, false, 7, time_text, time_number, NULL},
-	{"Busy", NULL, "time in which any ran", 7, false, false, 5, busy_text, busy_number, NULL},
-	{"Of span", NULL, "part of the span", 7, false, false, 0,
+	{"Total", NULL, "sum of their durations, more than the span where many ran at a time", 7,
+	 false, false, 5, total_text, total_number, NULL},
+	{"Busy", NULL, "time in which any ran", 7, false, false, 9, busy_text, busy_number, NULL},
+	{"Of span", NULL, "part of the span in which any ran", 7, false, false, 0,
 	 busy_pct_text, busy_pct_number, NULL},
 	{"Idle", NULL, "time in which none ran", 7, false, false, 4, idle_text, idle_number, NULL},
 	{"MHz", NULL, "median clock of the SMs under load", 5, false, false, 3,

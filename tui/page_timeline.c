@@ -385,6 +385,15 @@ static void explain_gaps(const struct kp_tui *tui, size_t columns, struct kp_she
 			     "%scapital: half of the column or more", text);
 }
 
+static const char *why_empty(const struct kp_tui *tui)
+{
+	if (tui->lists[KP_PAGE_TIMELINE].filter[0])
+		return "No track passes the filter; \\ changes it.";
+	if (tui->scanning)
+		return "Reading ...";
+	return tui->unread != KP_OK ? "The trace cannot be read." : "Nothing is in this window.";
+}
+
 void kp_page_timeline_draw(struct kp_tui *tui, struct kp_area area)
 {
 	const struct kp_list *list = kp_tui_list(tui);
@@ -405,9 +414,7 @@ void kp_page_timeline_draw(struct kp_tui *tui, struct kp_area area)
 			   list->top + drawn == list->selected);
 	if (tui->item_count == 0 && area.rows > 0)
 		kp_canvas_put(&tui->canvas, area.row, 1, area.columns - 1, KP_ROLE_DIM,
-			      list->filter[0] ? "No track passes the filter; \\ changes it."
-			      : tui->scanning ? "Reading ..."
-					      : "Nothing is in this window.");
+			      why_empty(tui));
 	explain_gaps(tui, area.columns - 1, &legend);
 	if (drawn + 1 + legend.count <= area.rows) {
 		area.rows -= legend.count;

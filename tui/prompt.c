@@ -14,6 +14,13 @@ void kp_prompt_open(struct kp_tui *tui, const char *label, const char *text,
 	*prompt = (struct kp_prompt){.open = true, .label = label, .done = done};
 	snprintf(prompt->text, sizeof prompt->text, "%s", text);
 	prompt->length = strlen(prompt->text);
+	prompt->chosen = prompt->length > 0;
+}
+
+static void clear(struct kp_prompt *prompt)
+{
+	prompt->length = 0;
+	prompt->text[0] = '\0';
 }
 
 /* Adds a character as UTF-8, where it fits whole. */
@@ -44,18 +51,22 @@ static void remove_last(struct kp_prompt *prompt)
 void kp_prompt_key(struct kp_tui *tui, uint32_t code)
 {
 	struct kp_prompt *prompt = &tui->prompt;
+	bool chosen = prompt->chosen;
 
+	prompt->chosen =
+		false; /* any key that does nothing else keeps the text, to go on with it */
 	if (code == KP_KEY_ESCAPE) {
 		prompt->open = false;
 	} else if (code == KP_KEY_ENTER) {
 		prompt->open = false;
 		prompt->done(tui, prompt->text);
+	} else if (code == CTRL_U || (code == KP_KEY_BACKSPACE && chosen)) {
+		clear(prompt);
 	} else if (code == KP_KEY_BACKSPACE) {
 		remove_last(prompt);
-	} else if (code == CTRL_U) {
-		prompt->length = 0;
-		prompt->text[0] = '\0';
 	} else if (code >= 0x20 && code < 0x110000) {
+		if (chosen)
+			clear(prompt);
 		add(prompt, code);
 	}
 }

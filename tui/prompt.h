@@ -14,6 +14,7 @@ struct kp_prompt {
 	const char *label;
 	char text[KP_TUI_TEXT];
 	size_t length;
+	bool chosen; /* the text that it began with: what is typed takes its place */
 	void (*done)(struct kp_tui *tui, const char *text);
 };
 

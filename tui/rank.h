@@ -9,10 +9,13 @@
 
 #include "analyzers/report.h"
 
+struct kp_arena;
+
 #define KP_RANK_NONE SIZE_MAX
 
 struct kp_ranked_row {
 	const char *name;    /* printable or not; short */
+	const char *shown;   /* the name, with a word behind it where the report has one */
 	const char *full;    /* of a kernel; NULL: its name is all */
 	size_t operator_row; /* beneath which it is; KP_RANK_NONE: it is an operator */
 	size_t kernel;       /* in the report; KP_RANK_NONE: it is no kernel of a report */
@@ -27,12 +30,13 @@ struct kp_ranked_row {
 
 /* Each operator before its kernels. Names are borrowed from the source. */
 struct kp_rank {
+	struct kp_arena *arena; /* of what is shown instead of a name */
 	struct kp_ranked_row *rows;
 	size_t count;
 	bool traffic;   /* some have traffic */
 	bool shares;    /* of busy time and span are known */
 	bool estimated; /* totals are the whole run's, estimated */
-	double most[3]; /* the largest of an operator: share of kernel time, time, calls */
+	double calls;   /* of all operators */
 };
 
 /* Errors: KP_NO_MEMORY. */

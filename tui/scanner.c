@@ -17,7 +17,8 @@ struct kp_scanner {
 	pthread_t thread;
 	const char *const *paths;
 	size_t path_count;
-	atomic_uint_fast64_t wished; /* number of the newest wish */
+	const struct kp_reader *opened; /* before; its tables do not change */
+	atomic_uint_fast64_t wished;    /* number of the newest wish */
 	atomic_bool quits;
 	pthread_mutex_t lock; /* of what follows; nothing that takes time is done under it */
 	pthread_cond_t wakes, ends;
@@ -53,6 +54,8 @@ static void publish(struct kp_scanner *scanner, uint64_t number, enum kp_scan_ki
 {
 	struct kp_scanned fresh = {.ended = ended, .status = status}, older;
 
+	if (ended && scanner->reader)
+		fresh.damaged_chunks = kp_reader_damage(scanner->reader).damaged_chunks;
 	if (status == KP_OK && kind == KP_SCAN_TRACKS)
 		fresh.tracks = kp_tracks_copy(&scanner->tracks);
 	else if (status == KP_OK)
@@ -71,15 +74,41 @@ static void publish(struct kp_scanner *scanner, uint64_t number, enum kp_scan_ki
 	discard(&older);
 }
 
+/* Whether all processes are there that were, with all launches; a trace that is being written has
+ * more. */
+static bool is_as_opened(const struct kp_reader *opened, const struct kp_reader *reader)
+{
+	size_t count = kp_reader_process_count(opened);
+
+	if (kp_reader_process_count(reader) < count)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		const struct kp_process *before = kp_reader_process(opened, i);
+		const struct kp_process *now = kp_reader_process(reader, i);
+		if (now->id != before->id || now->promised_launches < before->promised_launches)
+			return false;
+	}
+	return true;
+}
+
+static enum kp_status open_files(struct kp_scanner *scanner)
+{
+	size_t bad;
+	enum kp_status status =
+		kp_reader_open(scanner->paths, scanner->path_count, &scanner->reader, &bad);
+
+	if (status != KP_OK || is_as_opened(scanner->opened, scanner->reader))
+		return status;
+	kp_reader_close(scanner->reader);
+	scanner->reader = NULL;
+	return KP_CHANGED;
+}
+
 static enum kp_status begin(struct kp_scanner *scanner, const struct kp_scan *scan)
 {
 	struct kp_reader_part part = {0};
-	enum kp_status status = KP_OK;
-	size_t bad;
+	enum kp_status status = scanner->reader ? KP_OK : open_files(scanner);
 
-	if (!scanner->reader)
-		status =
-			kp_reader_open(scanner->paths, scanner->path_count, &scanner->reader, &bad);
 	if (status != KP_OK)
 		return status;
 	if (scan->kind == KP_SCAN_TRACKS) {
@@ -156,7 +185,8 @@ static void *run(void *context)
 	}
 }
 
-enum kp_status kp_scanner_create(const char *const *paths, size_t count, struct kp_scanner **out)
+enum kp_status kp_scanner_create(const char *const *paths, size_t count,
+				 const struct kp_reader *opened, struct kp_scanner **out)
 {
 	struct kp_scanner *scanner = calloc(1, sizeof *scanner);
 	enum kp_status status;
@@ -166,6 +196,7 @@ enum kp_status kp_scanner_create(const char *const *paths, size_t count, struct 
 		return KP_NO_MEMORY;
 	scanner->paths = paths;
 	scanner->path_count = count;
+	scanner->opened = opened;
 	pthread_mutex_init(&scanner->lock, NULL);
 	pthread_cond_init(&scanner->wakes, NULL);
 	pthread_cond_init(&scanner->ends, NULL);
@@ -236,7 +267,9 @@ struct kp_scanned kp_scanner_take(struct kp_scanner *scanner)
 
 	pthread_mutex_lock(&scanner->lock);
 	fresh = scanner->fresh;
-	scanner->fresh = (struct kp_scanned){.ended = fresh.ended, .status = fresh.status};
+	scanner->fresh = (struct kp_scanned){.ended = fresh.ended,
+					     .status = fresh.status,
+					     .damaged_chunks = fresh.damaged_chunks};
 	pthread_mutex_unlock(&scanner->lock);
 	return fresh;
 }

@@ -32,11 +32,14 @@ struct kp_scanned {
 		*tracks; /* the caller's, to be given to kp_tracks_free; NULL: nothing new */
 	struct kp_history *history; /* the same, to be freed */
 	bool ended;                 /* that is all */
-	enum kp_status status;      /* why there is no more */
+	enum kp_status status;      /* why there is no more; KP_CHANGED: the files are others now */
+	uint64_t damaged_chunks;    /* with `ended`: found on the way, and in opening */
 };
 
-/* Of files that have been opened as a trace before; borrowed. Errors: KP_NO_MEMORY, KP_IO. */
-enum kp_status kp_scanner_create(const char *const *paths, size_t count, struct kp_scanner **out);
+/* Of files that have been opened as a trace before; borrowed, with the reader of then. Errors:
+ * KP_NO_MEMORY, KP_IO. */
+enum kp_status kp_scanner_create(const char *const *paths, size_t count,
+				 const struct kp_reader *opened, struct kp_scanner **out);
 /* Ends the thread. NULL is allowed. What was taken before shows names of it: free it first. */
 void kp_scanner_destroy(struct kp_scanner *scanner);
 /* Errors: KP_NO_MEMORY. */

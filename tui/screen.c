@@ -97,6 +97,8 @@ static void describe_progress(const struct kp_tui *tui, char *out, size_t size)
 			 pct);
 	else if (tui->scanning)
 		snprintf(out, size, "reading the trace");
+	else if (tui->unread != KP_OK)
+		snprintf(out, size, "cannot be read any more");
 }
 
 /* Cuts a text to so many columns where one of its parts ends: a number that is cut says another. */
@@ -288,7 +290,8 @@ static void draw_prompt(struct kp_tui *tui, size_t row)
 		text++;
 	while (((unsigned char)*text & 0xC0) == 0x80)
 		text++;
-	at += kp_canvas_put(&tui->canvas, row, at, columns - at, KP_ROLE_PROMPT, text);
+	at += kp_canvas_put(&tui->canvas, row, at, columns - at,
+			    prompt->chosen ? KP_ROLE_SELECTED : KP_ROLE_PROMPT, text);
 	kp_canvas_fill(&tui->canvas, row, at, 1, '_', KP_ROLE_PROMPT);
 }
 

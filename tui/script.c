@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "profiler/text.h"
+#include "tui/actions.h"
 #include "tui/keys.h"
 #include "tui/live.h"
 #include "tui/state.h"
@@ -55,6 +56,8 @@ static enum kp_status do_word(struct kp_tui *tui, const char *word)
 		return kp_tui_resize(tui, rows, columns);
 	if (tui->top && !tui->prompt.open && strcmp(word, "Wait") == 0)
 		kp_live_wait(tui);
+	else if (code == 'P' && !tui->prompt.open)
+		kp_do_write(tui, code); /* prints what is there, a message as well */
 	else if (code)
 		kp_tui_key(tui, code);
 	else if (tui->prompt.open)

@@ -235,14 +235,37 @@ void kp_tui_scan(struct kp_tui *tui, const struct kp_scan *scan)
 	enum kp_status status = KP_OK;
 
 	if (!tui->scanner)
-		status =
-			kp_scanner_create(tui->source.paths, tui->source.path_count, &tui->scanner);
+		status = kp_scanner_create(tui->source.paths, tui->source.path_count,
+					   tui->source.reader, &tui->scanner);
 	if (status == KP_OK)
 		status = kp_scanner_want(tui->scanner, scan);
 	tui->scanning = status == KP_OK ? scan->kind : KP_SCAN_NOTHING;
 	tui->stale = true;
+	tui->unread = status;
 	if (status != KP_OK)
 		kp_tui_say(tui, "The trace cannot be read: %s.", kp_status_message(status));
+}
+
+/* Why what was read does not count: parts are damaged that were whole when all was read. */
+static enum kp_status judge(const struct kp_tui *tui, const struct kp_scanned *fresh)
+{
+	if (fresh->ended && fresh->status == KP_OK && tui->report && tui->part.complete &&
+	    fresh->damaged_chunks > tui->report->counts.damage.damaged_chunks)
+		return KP_CHANGED;
+	return fresh->status;
+}
+
+/* Of what cannot be read to its end, the part that was read says nothing. */
+static void give_up(struct kp_tui *tui, enum kp_scan_kind kind, enum kp_status status)
+{
+	tui->unread = status;
+	kp_tui_say(tui, "The trace cannot be read: %s.", kp_status_message(status));
+	if (kind == KP_SCAN_TRACKS && tui->tracks)
+		tui->tracks->stretched = true;
+	if (kind == KP_SCAN_HISTORY) {
+		free(tui->history);
+		tui->history = NULL;
+	}
 }
 
 /* Takes in what was read for views that look into the trace; true: there was something to wait for.
@@ -265,8 +288,9 @@ static bool take_scanned(struct kp_tui *tui)
 	*(kind == KP_SCAN_TRACKS ? &tui->tracks_whole : &tui->history_whole) = fresh.ended;
 	if (fresh.ended)
 		tui->scanning = KP_SCAN_NOTHING;
+	fresh.status = judge(tui, &fresh);
 	if (fresh.status != KP_OK)
-		kp_tui_say(tui, "The trace cannot be read: %s.", kp_status_message(fresh.status));
+		give_up(tui, kind, fresh.status);
 	bool changed = fresh.ended || fresh.tracks || fresh.history;
 	tui->stale |= changed;
 	return changed;

@@ -49,7 +49,7 @@ struct kp_hit {
 	uint32_t value; /* page, key or column */
 };
 
-enum kp_gauge { KP_GAUGE_SHARE, KP_GAUGE_TIME, KP_GAUGE_CALLS, KP_GAUGES };
+enum kp_gauge { KP_GAUGE_KERNELS, KP_GAUGE_SPAN, KP_GAUGE_CALLS, KP_GAUGES };
 
 struct kp_tui {
 	struct kp_tui_source source;
@@ -79,7 +79,7 @@ struct kp_tui {
 	struct kp_prompt prompt;
 	char search[KP_TUI_TEXT];
 	char message[256];          /* one line, until the next key */
-	enum kp_gauge gauge;        /* what bars show */
+	enum kp_gauge gauge;        /* what shares and bars are of */
 	double least_pct;           /* rows below are not shown */
 	enum kp_page_id columns_of; /* the page whose columns are chosen */
 	bool columns_sort;          /* to sort by, not to show */
@@ -87,6 +87,7 @@ struct kp_tui {
 	struct kp_reader_span span; /* of the trace */
 	struct kp_scanner *scanner; /* for views that look into the trace; made when one does */
 	enum kp_scan_kind scanning; /* what it has more of */
+	enum kp_status unread;      /* why the last of it could not be read; KP_OK: it could */
 	struct kp_tracks *tracks;   /* the timeline's window; NULL: none was looked at */
 	uint64_t cursor_ns;         /* in it */
 	struct kp_track chosen;     /* what tells apart the one that is wanted, */

@@ -155,6 +155,20 @@ void kp_table_scroll(struct kp_tui *tui, size_t rows)
 		list->top = tui->item_count > rows ? tui->item_count - rows : 0;
 }
 
+static const char *why_empty(const struct kp_tui *tui)
+{
+	bool least = tui->page == KP_PAGE_OPERATORS && tui->least_pct > 0 && tui->rank.count > 0;
+
+	if (tui->lists[tui->page].filter[0])
+		return least ? "No row passes the filter and the least share; \\ and m change them."
+			     : "No row passes the filter; \\ changes it.";
+	if (least)
+		return "All rows are below the least share; m changes it.";
+	if (tui->report)
+		return "There are no rows.";
+	return tui->top ? kp_live_empty(tui) : "Reading ...";
+}
+
 void kp_table_draw(struct kp_tui *tui, struct kp_area area)
 {
 	struct kp_list *list = &tui->lists[tui->page];
@@ -177,11 +191,7 @@ void kp_table_draw(struct kp_tui *tui, struct kp_area area)
 	}
 	if (tui->item_count == 0 && area.rows > 0)
 		kp_canvas_put(&tui->canvas, area.row, area.column + 1, area.columns - 1,
-			      KP_ROLE_DIM,
-			      list->filter[0] ? "No row passes the filter; \\ changes it."
-			      : tui->report   ? "There are no rows."
-			      : tui->top      ? kp_live_empty(tui)
-					      : "Reading ...");
+			      KP_ROLE_DIM, why_empty(tui));
 }
 
 /* A row and what it is sorted by. */

@@ -229,16 +229,19 @@ def session_writes_files():
         session.expect(b"linear-skinny")
         # One key a screen: of two at once only what is new since the screen before is drawn.
         session.send("P")
-        session.expect(b"Write to: kprof-a-b.txt")
+        session.expect(b"Write to: ")
+        session.expect(b"kprof-a-b.txt")
         session.send("\r")
         session.expect(b"Written to kprof-a-b.txt.")
         session.send("P")
-        session.expect(b"Write to: kprof-a-b.txt")
+        session.expect(b"Write to: ")
+        session.expect(b"kprof-a-b.txt")
         session.send("\r")
         session.expect(b"kprof-a-b.txt: File exists")
         session.send("P")
-        session.expect(b"Write to: kprof-a-b.txt")
-        session.send("\x15whole.yaml\r")
+        session.expect(b"Write to: ")
+        session.expect(b"kprof-a-b.txt")
+        session.send("whole.yaml\r")  # in the place of the name that it proposed
         session.wait_for("whole.yaml")
         session.send("Q")
         assert session.wait() == 0

@@ -190,9 +190,42 @@ static void test_reader_windows_skips(void **state)
 	trace_file_end(&file);
 }
 
+/* Readings go on before the run and behind it, and are no part of it; but where all else lacks. */
+static void test_reader_span_is_of_the_run(void **state)
+{
+	const struct kp_clocks before = {.start_ns = 1000, .end_ns = 1100},
+			       behind = {.start_ns = 900000, .end_ns = 900100};
+	struct trace_file files[2];
+	struct kp_reader *reader;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		if (i == 0)
+			write_trace(&files[i], 1);
+		else
+			trace_file_begin(&files[i], 2);
+		assert_int_equal(kp_writer_clocks(files[i].writer, &before), KP_OK);
+		assert_int_equal(kp_writer_clocks(files[i].writer, &behind), KP_OK);
+		assert_int_equal(kp_writer_flush(files[i].writer), KP_OK);
+	}
+	reader = open_trace(&files[0], 1);
+	assert_int_equal(kp_reader_span(reader).first_ns, 100000);
+	assert_int_equal(kp_reader_span(reader).last_ns, 199600);
+	assert_int_equal(kp_reader_process(reader, 0)->gpu_first_ns, 100000);
+	assert_int_equal(kp_reader_process(reader, 0)->gpu_last_ns, 199600);
+	kp_reader_close(reader);
+	reader = open_trace(&files[1], 1);
+	assert_int_equal(kp_reader_span(reader).first_ns, 1000);
+	assert_int_equal(kp_reader_process(reader, 0)->gpu_last_ns, 0);
+	kp_reader_close(reader);
+	trace_file_end(&files[0]);
+	trace_file_end(&files[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_reader_span_is_of_the_run),
 		cmocka_unit_test(test_reader_windows_windows),
 		cmocka_unit_test(test_reader_windows_ranges),
 		cmocka_unit_test(test_reader_windows_processes),

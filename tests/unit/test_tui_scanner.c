@@ -73,9 +73,12 @@ static void test_scanner_reads_the_newest_wish(void **state)
 	struct kp_scanner *scanner;
 	struct kp_scan scan = {.kind = KP_SCAN_TRACKS, .to_ns = UINT64_MAX / 4, .columns = 50};
 	struct kp_scanned fresh;
+	struct kp_reader *opened;
+	size_t bad;
 
 	(void)state;
-	assert_int_equal(kp_scanner_create(paths, 1, &scanner), KP_OK);
+	assert_int_equal(kp_reader_open(paths, 1, &opened, &bad), KP_OK);
+	assert_int_equal(kp_scanner_create(paths, 1, opened, &scanner), KP_OK);
 	for (size_t columns = 50; columns < 60; columns++) {
 		scan.columns = columns;
 		assert_int_equal(kp_scanner_want(scanner, &scan), KP_OK);
@@ -93,6 +96,7 @@ static void test_scanner_reads_the_newest_wish(void **state)
 	assert_null(fresh.tracks); /* it was taken */
 	assert_true(fresh.ended);
 	kp_scanner_destroy(scanner);
+	kp_reader_close(opened);
 }
 
 static void test_scanner_says_why_it_cannot_read(void **state)
@@ -103,7 +107,7 @@ static void test_scanner_says_why_it_cannot_read(void **state)
 	struct kp_scanned fresh;
 
 	(void)state;
-	assert_int_equal(kp_scanner_create(paths, 1, &scanner), KP_OK);
+	assert_int_equal(kp_scanner_create(paths, 1, NULL, &scanner), KP_OK);
 	assert_int_equal(kp_scanner_want(scanner, &scan), KP_OK);
 	kp_scanner_wait(scanner);
 	fresh = kp_scanner_take(scanner);
@@ -214,14 +218,14 @@ static void test_tracks_stretch_keeps_parts(void **state)
 }
 
 /* A GPU works in the first half of the run, another in the second. */
-static void write_halves(const char *path)
+static void write_halves(const char *path, uint64_t process)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
 	struct kp_writer *writer;
 	uint32_t name;
 
 	assert_true(fd >= 0);
-	assert_int_equal(kp_writer_create(fd, 1, &writer), KP_OK);
+	assert_int_equal(kp_writer_create(fd, process, &writer), KP_OK);
 	assert_int_equal(kp_writer_intern(writer, "gemm", 4, &name), KP_OK);
 	for (uint32_t device = 0; device < 2; device++) {
 		struct kp_launch_config config = {
@@ -230,8 +234,9 @@ static void write_halves(const char *path)
 		assert_int_equal(kp_writer_config(writer, &config, &number), KP_OK);
 		for (uint64_t i = 0; i < 50000; i++) {
 			uint64_t start_ns = 1000000000 + (device * 50000 + i) * 2000;
-			const struct kp_launch launch = {
-				.config = number, .start_ns = start_ns, .end_ns = start_ns + 1500};
+			const struct kp_launch launch = {.config = number,
+							 .start_ns = start_ns,
+							 .end_ns = start_ns + 1400 + 100 * process};
 			assert_int_equal(kp_writer_launch(writer, &launch), KP_OK);
 		}
 	}
@@ -250,7 +255,7 @@ static void test_gpus_keep_their_numbers(void **state)
 	(void)state;
 	assert_true(fd >= 0);
 	close(fd);
-	write_halves(path);
+	write_halves(path, 1);
 	begin(&tui, &name);
 	press(&tui, "2");
 	finish(&tui);
@@ -265,6 +270,66 @@ static void test_gpus_keep_their_numbers(void **state)
 	unlink(path);
 }
 
+/* Whether a row of the screen holds a text of ASCII characters. */
+static bool shows(struct kp_tui *tui, const char *text)
+{
+	for (size_t row = 0; row < tui->canvas.rows; row++) {
+		char line[512] = "";
+		for (size_t i = 0; i < tui->canvas.columns && i + 1 < sizeof line; i++) {
+			uint32_t base = kp_canvas_at(&tui->canvas, row, i)->base;
+			line[i] = (char)(base >= ' ' && base < 0x7F ? base : '?');
+		}
+		if (strstr(line, text))
+			return true;
+	}
+	return false;
+}
+
+enum change { CUT_SHORT, EMPTIED, OVERWRITTEN, CHANGES };
+
+/* Looks at a file that changes in place, before the timeline is read first or behind that. */
+static void look_at_changing(enum change change, bool read_before)
+{
+	char path[] = "/tmp/test_tui_scanner.XXXXXX";
+	const char *name = path;
+	struct kp_tui tui;
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	write_halves(path, 1);
+	begin(&tui, &name);
+	if (read_before) {
+		press(&tui, "2");
+		finish(&tui);
+		assert_int_equal(tui.unread, KP_OK);
+		assert_int_equal(tui.tracks->launches, 100000);
+	}
+	if (change == OVERWRITTEN)
+		write_halves(path, 2);
+	else
+		assert_int_equal(
+			ftruncate(fd, change == CUT_SHORT ? lseek(fd, 0, SEEK_END) / 2 : 0), 0);
+	press(&tui, read_before ? "+" : "2");
+	finish(&tui);
+	assert_int_not_equal(tui.unread, KP_OK);
+	assert_true(shows(&tui, "cannot be read any more"));
+	assert_true(shows(&tui, "The trace cannot be read"));
+	assert_false(shows(&tui, "Nothing is in this window"));
+	assert_false(shows(&tui, " 0 kernels"));
+	end(&tui);
+	close(fd);
+	unlink(path);
+}
+
+static void test_timeline_says_that_the_file_changed(void **state)
+{
+	(void)state;
+	for (enum change change = 0; change < CHANGES; change++) {
+		look_at_changing(change, false);
+		look_at_changing(change, true);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -274,6 +339,7 @@ int main(void)
 		cmocka_unit_test(test_timeline_answers_at_once),
 		cmocka_unit_test(test_tracks_stretch_keeps_parts),
 		cmocka_unit_test(test_gpus_keep_their_numbers),
+		cmocka_unit_test(test_timeline_says_that_the_file_changed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
