@@ -236,6 +236,8 @@ int kp_cmd_ab(const struct kp_settings *settings)
 		return kp_suggest(settings);
 	if (settings->operand_count == 0 && !settings->ab_list && !settings->ab_self_test)
 		return kp_fail("a command is missing: kprof ab -- CMD");
+	if (settings->ab_self_test && settings->ab_rounds == 0)
+		return kp_fail("--rounds: a self-test has one round at least");
 	if (settings->ab_self_test)
 		status = kp_self_test(settings);
 	if (status || (settings->ab_self_test && settings->operand_count == 0))

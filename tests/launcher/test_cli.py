@@ -116,6 +116,9 @@ class Complaints(Case):
         self.assert_complaint("--quiet=1", "--", "true", says="takes no value")
         self.assert_complaint("--output=", "--", "true", says="empty")
 
+    def test_a_self_test_has_rounds(self):
+        self.assert_complaint("ab", "--rounds", "0", "--self-test", says="--rounds")
+
     def test_parts_of_traces_are_checked(self):
         trace = f"{SOURCE}/samples/traces/attention_backends.kprof"
         for option, value, word in (
