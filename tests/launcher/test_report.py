@@ -210,6 +210,28 @@ class Text(Case):
             self.assertEqual((ran.returncode, ran.stdout), (125, b""))
             self.assertIn(b"--iterations nope: the trace has no such NVTX range", ran.stderr)
 
+    def test_names_in_sentences_are_whole(self):
+        trace = os.path.join(SOURCE, "samples/traces/torch_decode.kprof")
+        text = " ".join(self.report("--iterations", "auto", trace).split())
+        self.assertIn("each begins with vectorized_elementwise_kernel<8, "
+                      "masked_fill_kernel(BFloat16, bool)>", text)
+
+    def test_by_kernel_ranks_whole_kernels(self):
+        """Whatever operators the launches of a kernel do: it has one row, and all that is its."""
+        trace = os.path.join(SOURCE, "samples/traces/torch_decode.kprof")
+        kernels = {}
+        for row in json.loads(self.report("--format", "json", trace))["kernels"]:
+            kernels.setdefault(row["id"], []).append(row)
+        self.assertTrue(any(len(rows) > 1 for rows in kernels.values()))
+        want = sorted((-sum(row["total_ns"] for row in rows), sum(row["calls"] for row in rows))
+                      for rows in kernels.values())
+        text = self.report("--by", "kernel", "-n", "0", "-t", "15", trace)
+        table = text[text.index("Share "):].split("\n\n")[0].splitlines()[1:]
+        self.assertEqual([int(re.search(r"[mµn]?s +(\d+) ", line)[1]) for line in table],
+                         [calls for _, calls in want])
+        self.assertRegex(table[1], r"^18.1% \* 23.3ms +10948 .* rope, norm ")
+        self.assertIn(f"{len(table)} kernels", text)
+
     def test_top_counts_the_rest(self):
         trace = self.make_trace(*(f"k{i}" for i in range(15)))
         self.assertIn("(5 more kernels)", self.report("--by", "kernel", trace))
