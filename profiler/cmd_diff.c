@@ -253,7 +253,7 @@ static const struct kp_example diff_statuses[] = {
 	{0},
 };
 static const struct kp_example diff_environment[] = {
-	{"COLUMNS", "Width of the text where the output is no terminal; 80 without it."},
+	{"COLUMNS", "Width of the text where the output is no terminal, 50 at least; 80 without it."},
 	{"NO_COLOR", "When set and not empty, no colours."},
 	{0},
 };

@@ -294,7 +294,7 @@ static const struct kp_example run_environment[] = {
 			     "and in the lib directory of its prefix."},
 	{"KPROF_CUPTI", "Path of the libcupti to use; by default one that the program has loaded, "
 			"else that of the CUDA Toolkit."},
-	{"COLUMNS", "Width of the text where the output is no terminal; 80 without it."},
+	{"COLUMNS", "Width of the text where the output is no terminal, 50 at least; 80 without it."},
 	{"NO_COLOR", "When set and not empty, no colours."},
 	{"LD_PRELOAD", "Kept: kprof's library goes before what is there."},
 	{"CUDA_INJECTION64_PATH", "Where it is set, kprof starts that tool in CMD before itself; "
@@ -303,7 +303,7 @@ static const struct kp_example run_environment[] = {
 	{0},
 };
 static const struct kp_example text_environment[] = {
-	{"COLUMNS", "Width of the text where the output is no terminal; 80 without it."},
+	{"COLUMNS", "Width of the text where the output is no terminal, 50 at least; 80 without it."},
 	{"NO_COLOR", "When set and not empty, no colours."},
 	{0},
 };

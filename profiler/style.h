@@ -14,7 +14,8 @@
 
 enum kp_style { KP_STYLE_PLAIN, KP_STYLE_TITLE, KP_STYLE_HOT, KP_STYLE_STRONG, KP_STYLE_WARNING };
 
-/* Columns of the terminal behind `file`, else of COLUMNS, else 80; from 80 to 1000. */
+/* Columns of the terminal behind `file`, else of COLUMNS, else 80; from 50 to 1000. Tables of fixed width may
+ * take 80. */
 size_t kp_style_width(FILE *file);
 /* Whether to colour what goes to `file`. */
 bool kp_style_colors(FILE *file, enum kp_color choice);
