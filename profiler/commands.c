@@ -140,10 +140,10 @@ static const struct kp_option view_options[] = {
 	{.name = "by", .type = KP_OPTION_CHOICE, .offset = AT(by), .choices = by_names,
 	 .help = "Rank operators with their kernels beneath (the default), or with their variants "
 		 "between (the kind of attention or norm, the number type of a matrix product), or "
-		 "kernels alone; or put a table of the processes before the ranking: GPUs, "
-		 "kernels, times, and how each ended, or why nothing was recorded of it; or of the "
-		 "NVTX ranges and what was launched in them. CSV then holds the processes or the "
-		 "ranges."},
+		 "kernels alone (one row a mangled name; JSON, YAML and CSV have one for each "
+		 "of its operators); or put a table of the processes before the ranking: GPUs, "
+		 "kernels, times, and how each ended, or why nothing was recorded of it; or of "
+		 "NVTX ranges and what was launched in them. CSV then holds either table."},
 	{.name = "operators", .type = KP_OPTION_FILE, .offset = AT(operators), .argument = "FILE",
 	 .once = true, .help = "Label kernels by the rules in FILE first, and by the built-in ones "
 		 "where none of these fits. The format is described in docs/operators.md."},

@@ -131,22 +131,25 @@ void kp_html_operators(FILE *file, const struct kp_report *report)
 
 void kp_html_kernels(FILE *file, const struct kp_report *report)
 {
-	size_t shown = limit(report->kernel_count);
+	size_t shown = limit(report->whole_count);
 
-	if (report->kernel_count == 0)
+	if (report->whole_count == 0)
 		return;
 	kp_html_table(file, "kernels", "Kernels", "By time; the colour is that of the operator");
 	heads(file, "Kernel", figure_heads);
 	traffic_heads(file, report);
 	for (size_t i = 0; i < shown; i++) {
-		const struct kp_kernel_row *row = &report->kernels[report->kernels_by_time[i]];
-		const char *operator_name = report->operators[row->operator_index].name;
+		const struct kp_whole_kernel *kernel = &report->wholes[i];
+		const struct kp_kernel_row *row = &kernel->row;
 
 		fputs("<tr><td class=\"name\"><code>", file);
 		kp_html_text(file, row->shortened);
-		fprintf(file, "</code><span class=\"dim\"><span class=\"dot k%u\"></span>",
-			kp_html_color(row->operator_index));
-		kp_html_text(file, operator_name);
+		fputs("</code><span class=\"dim\">", file);
+		for (size_t k = 0; k < kernel->operator_count; k++) {
+			fprintf(file, "%s<span class=\"dot k%u\"></span>", k ? ", " : "",
+				kp_html_color(kernel->operators[k]));
+			kp_html_text(file, report->operators[kernel->operators[k]].name);
+		}
 		fprintf(file,
 			"<span class=\"wide\"> · grid %u×%u×%u, block %u×%u×%u</span></span></td>",
 			row->grid[0], row->grid[1], row->grid[2], row->block[0], row->block[1],
@@ -156,7 +159,7 @@ void kp_html_kernels(FILE *file, const struct kp_report *report)
 		traffic_cells(file, report, &row->traffic);
 		fputs("</tr>\n", file);
 	}
-	end_table(file, shown, report->kernel_count);
+	end_table(file, shown, report->whole_count);
 }
 
 /* ---- memory operations ---- */
