@@ -19,7 +19,7 @@ class Help(Case):
         return result.stdout.decode()
 
     def options(self, command):
-        return re.findall(r"^ +(?:-\w, )?--([a-z-]+)", self.help("help", command), re.MULTILINE)
+        return re.findall(r"^ {2,6}(?:-\w, )?--([a-z-]+)", self.help("help", command), re.MULTILINE)
 
     def test_every_command_has_help(self):
         for command in COMMANDS:
