@@ -82,7 +82,7 @@ static bool write_report(const struct kp_ab_report *view, const char *path)
 	if (!kp_output_open(&output, path))
 		return false;
 	if (format == KP_FORMAT_TEXT)
-		kp_ab_print_text(output.file, view);
+		kp_ab_print_text(kp_output_text(&output), view);
 	else
 		status = kp_ab_print_document(output.file, view, (enum kp_format)format);
 	return kp_output_close(&output) && status == KP_OK;

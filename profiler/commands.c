@@ -16,6 +16,7 @@
 #include "profiler/help.h"
 #include "profiler/part_options.h"
 #include "profiler/say.h"
+#include "profiler/style.h"
 #include "trace/ab_plan.h"
 #include "trace/control.h"
 
@@ -294,8 +295,7 @@ static const struct kp_example run_environment[] = {
 			     "and in the lib directory of its prefix."},
 	{"KPROF_CUPTI", "Path of the libcupti to use; by default one that the program has loaded, "
 			"else that of the CUDA Toolkit."},
-	{"COLUMNS", "Width of the text where the output is no terminal, 50 at least; 80 without it."},
-	{"NO_COLOR", "When set and not empty, no colours."},
+	KP_STYLE_ENVIRONMENT,
 	{"LD_PRELOAD", "Kept: kprof's library goes before what is there."},
 	{"CUDA_INJECTION64_PATH", "Where it is set, kprof starts that tool in CMD before itself; "
 				  "if the tool uses CUPTI, kprof stands aside and says so."},
@@ -303,8 +303,7 @@ static const struct kp_example run_environment[] = {
 	{0},
 };
 static const struct kp_example text_environment[] = {
-	{"COLUMNS", "Width of the text where the output is no terminal, 50 at least; 80 without it."},
-	{"NO_COLOR", "When set and not empty, no colours."},
+	KP_STYLE_ENVIRONMENT,
 	{0},
 };
 

@@ -191,6 +191,25 @@ class Text(Case):
                 self.assertLessEqual(longest, max(50, int(columns)), text)
                 self.assertIn("…", text)
 
+    def test_text_has_the_characters_of_the_locale(self):
+        """Where the locale has no UTF-8: ASCII of the same width; documents are UTF-8 always."""
+        trace = self.make_trace("é" * 5, "名" * 60, "hex:" + b"\xff".hex() * 3)
+        for options in ([], ["--shares", "--by", "kernel"], ["--findings"]):
+            want = self.report(*options, trace)
+            text = self.report(*options, trace, env=environment(LC_ALL="C"))
+            self.assertTrue(text.isascii())
+            self.assertEqual([width(line) for line in text.splitlines()],
+                             [width(line) for line in want.splitlines()])
+            self.assertEqual(re.sub("[^ -~\n]|[?~ux]", "", want), re.sub("[?~ux]", "", text))
+        text = self.report(trace, env=environment(LC_ALL="C"))
+        self.assertRegex(text, r"\d+us ")
+        self.assertIn("?????", text)
+        for form in ("yaml", "markdown", "csv", "html"):
+            self.assertEqual(self.report("-f", form, trace, env=environment(LC_ALL="C")),
+                             self.report("-f", form, trace))
+        for words in (["info", trace], ["diff", trace, trace], ["help", "report"]):
+            self.assertTrue(self.kprof(*words, env=environment(LC_ALL="C")).stdout.isascii())
+
     def test_the_title_of_the_names_has_room(self):
         text = self.report("--shares", "--by", "variant", self.make_trace("a", UNTIMED="1"))
         self.assertRegex(text, "(?m) Operator/Variant/Kernel$")
