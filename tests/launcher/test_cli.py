@@ -116,6 +116,15 @@ class Complaints(Case):
         self.assert_complaint("--quiet=1", "--", "true", says="takes no value")
         self.assert_complaint("--output=", "--", "true", says="empty")
 
+    def test_limits_are_of_timelines(self):
+        trace = f"{SOURCE}/samples/traces/attention_backends.kprof"
+        for form in ("csv", "jsonl", "parquet", "sqlite", "collapsed", "pprof", "openmetrics"):
+            self.assert_complaint("export", "--limit", "10", "-f", form, "-o", self.path("out"),
+                                  trace, says=["--limit", form])
+            self.assertFalse(os.path.exists(self.path("out")))
+            ran = self.kprof("export", "--limit", "0", "-f", form, "-o", self.path("all"), trace)
+            self.assertEqual(ran.returncode, 0, ran.stderr)
+
     def test_a_self_test_has_rounds(self):
         self.assert_complaint("ab", "--rounds", "0", "--self-test", says="--rounds")
 
