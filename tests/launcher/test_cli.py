@@ -125,6 +125,16 @@ class Complaints(Case):
             ran = self.kprof("export", "--limit", "0", "-f", form, "-o", self.path("all"), trace)
             self.assertEqual(ran.returncode, 0, ran.stderr)
 
+    def test_endings_are_of_either_case(self):
+        trace = f"{SOURCE}/samples/traces/attention_backends.kprof"
+        for name in ("t.JSON", "t.SpeedScope.json", "t.CSV"):
+            ran = self.kprof("export", "-o", self.path(name), trace)
+            self.assertEqual(ran.returncode, 0, ran.stderr)
+            ran = self.kprof("export", "-o", self.path(name.lower()), trace)
+            self.assertEqual(self.read(name), self.read(name.lower()))
+        ran = self.kprof("report", "-o", self.path("r.HTML"), trace)
+        self.assertTrue(self.read("r.HTML").lower().startswith(b"<!doctype html>"))
+
     def test_a_self_test_has_rounds(self):
         self.assert_complaint("ab", "--rounds", "0", "--self-test", says="--rounds")
 
