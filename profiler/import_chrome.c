@@ -230,6 +230,7 @@ static int enter(struct chrome *chrome, bool list)
 		chrome->status = kp_import_fail(chrome->import, "its traceEvents are no list");
 		return 0;
 	}
+	chrome->events.listed |= place == KP_CHROME_EVENTS && here(chrome) == KP_CHROME_ROOT;
 	if (place != KP_CHROME_SKIP && is_list != list)
 		place = KP_CHROME_SKIP;
 	if (place == KP_CHROME_EVENT || place == KP_CHROME_DEVICE)
@@ -311,6 +312,8 @@ static enum kp_status conclude(struct chrome *chrome, enum kp_status parsed)
 		return chrome->status;
 	if (parsed != KP_OK)
 		return parsed;
+	if (!chrome->events.any && chrome->events.listed)
+		return kp_import_fail(import, "its traceEvents hold no event: nothing was recorded");
 	if (!chrome->events.any)
 		return kp_import_fail(import, "no traceEvents: not a Chrome trace");
 	if (!chrome->events.any_kernel)

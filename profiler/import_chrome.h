@@ -126,6 +126,7 @@ static inline struct kp_text kp_chrome_text(const struct kp_chrome_values *value
 struct kp_chrome_events {
 	struct kp_import *import;
 	bool own;          /* kprof wrote the file: a pid is a process's */
+	bool listed;       /* traceEvents were there */
 	bool any;          /* an event was there */
 	bool any_fraction; /* a time had a fraction of a microsecond */
 	bool any_kernel;

@@ -242,6 +242,8 @@ class Broken(ImportCase):
         self.refuse("a", b"{}", "traceEvents")
         self.refuse("a", b"[]", "traceEvents")
         self.refuse("a", b'{"traceEvents": {}}', "no list")
+        self.refuse("a", b'{"traceEvents": []}', "its traceEvents hold no event")
+        self.refuse("a", b'{"traceEvents": [{}]}', "its traceEvents hold no event")
         self.refuse("a", {"traceEvents": [annotation("cpu", 1, 2, "cpu_op")]}, "nothing ran")
         with open(RECORDED[1], "rb") as file:
             self.refuse("a", file.read(), "trace of kprof already")
