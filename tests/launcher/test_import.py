@@ -93,6 +93,21 @@ class RoundTrips(ImportCase):
             for extension in ("sqlite", "json"):
                 self.assertEqual(ranking(self.round_trip(trace, extension)), before, trace)
 
+    def test_exports_of_kprof_are_called_so(self):
+        for extension, words in (("sqlite", "SQLite export of kprof"),
+                                 ("json", "Chrome trace of kprof")):
+            after = self.round_trip(RECORDED[1], extension)
+            self.assertEqual({row["source"] for row in after["processes"]},
+                             {f"{words} (there.{extension})"})
+            self.assertIn("source: " + words, self.stderr)
+
+    def test_zero_of_a_gpu_is_no_absence(self):
+        for trace in RECORDED:
+            minor = [row["compute_minor"] for row in self.report_json(trace)["gpus"]]
+            self.assertIn(0, minor)
+            after = self.round_trip(trace, "sqlite")["gpus"]
+            self.assertEqual([row["compute_minor"] for row in after], minor)
+
     def test_ranges_survive(self):
         before = self.report_json(RECORDED[1])["ranges"]
         self.assertIsNotNone(before)
