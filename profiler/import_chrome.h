@@ -70,6 +70,9 @@ enum kp_chrome_place {
 	X(CAT, EVENT, "cat")                                                                       \
 	X(NAME, EVENT, "name")                                                                     \
 	X(DOMAIN, ARGS, "domain")                                                                  \
+	X(COMMAND, ARGS, "command")                                                                \
+	X(PROCESS_HOST, ARGS, "host")                                                              \
+	X(PROCESS_RANK, ARGS, "rank")                                                              \
 	X(ARG_NAME, ARGS, "name")                                                                  \
 	X(MANGLED, ARGS, "mangled_name")                                                           \
 	X(HOST, ROOT, "host_name")                                                                 \

@@ -108,6 +108,14 @@ class RoundTrips(ImportCase):
             after = self.round_trip(trace, "sqlite")["gpus"]
             self.assertEqual([row["compute_minor"] for row in after], minor)
 
+    def test_who_ran_survives(self):
+        for trace in RECORDED:
+            before = self.report_json(trace)["processes"]
+            for extension in ("sqlite", "json"):
+                after = self.round_trip(trace, extension)["processes"]
+                for key in ("command", "host", "rank"):
+                    self.assertEqual([row[key] for row in after], [row[key] for row in before])
+
     def test_ranges_survive(self):
         before = self.report_json(RECORDED[1])["ranges"]
         self.assertIsNotNone(before)
