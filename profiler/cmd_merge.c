@@ -410,9 +410,10 @@ static void fini(struct merge *merge)
 static void say_done(const struct merge *merge, const char *name)
 {
 	struct kp_damage damage = kp_reader_damage(merge->reader);
+	size_t processes = kp_reader_process_count(merge->reader);
 
-	kp_say("%s: %" PRIu64 " records of %zu processes and %zu host%s", name, merge->events,
-	       kp_reader_process_count(merge->reader), merge->clocks.count,
+	kp_say("%s: %" PRIu64 " records of %zu process%s and %zu host%s", name, merge->events,
+	       processes, processes == 1 ? "" : "es", merge->clocks.count,
 	       merge->clocks.count == 1 ? "" : "s");
 	say_clocks(merge);
 	if (damage.repeated_chunks)

@@ -29,7 +29,8 @@ static void end_table(FILE *file, size_t shown, size_t count)
 {
 	fputs("</tbody></table></div>\n", file);
 	if (shown < count)
-		fprintf(file, "<p class=\"dim\">%zu more rows are not shown.</p>\n", count - shown);
+		fprintf(file, "<p class=\"dim\">%zu more row%s not shown.</p>\n", count - shown,
+			count - shown == 1 ? " is" : "s are");
 	fputs("</section>\n", file);
 }
 
@@ -250,7 +251,7 @@ void kp_html_ranks(FILE *file, const struct kp_report *report)
 	kp_html_text(file, words);
 	fputs("</p>\n", file);
 	if (shown < ranks->count)
-		fprintf(file, "<p class=\"dim\">%zu more ranks are not shown.</p>\n",
-			ranks->count - shown);
+		fprintf(file, "<p class=\"dim\">%zu more rank%s not shown.</p>\n",
+			ranks->count - shown, ranks->count - shown == 1 ? " is" : "s are");
 	fputs("</section>\n", file);
 }

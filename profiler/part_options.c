@@ -113,24 +113,27 @@ static bool choose_window(struct kp_reader *reader, const struct kp_settings *se
 			  struct kp_reader_window *window)
 {
 	struct kp_reader_span span = kp_reader_span(reader);
-	double ns;
+	double asked[2] = {0, 0};
 
 	*window = (struct kp_reader_window){span.first_ns, span.last_ns + 1};
 	if (settings->from) {
-		if (!parse_time("from", settings->from, &ns))
+		if (!parse_time("from", settings->from, &asked[0]))
 			return false;
-		window->begin_ns = span.first_ns + (uint64_t)llround(ns);
+		window->begin_ns = span.first_ns + (uint64_t)llround(asked[0]);
 	}
 	if (settings->to) {
-		if (!parse_time("to", settings->to, &ns))
+		if (!parse_time("to", settings->to, &asked[1]))
 			return false;
-		if (span.first_ns + (uint64_t)llround(ns) < window->end_ns)
-			window->end_ns = span.first_ns + (uint64_t)llround(ns);
+		if (span.first_ns + (uint64_t)llround(asked[1]) < window->end_ns)
+			window->end_ns = span.first_ns + (uint64_t)llround(asked[1]);
 	}
 	if (window->begin_ns < window->end_ns)
 		return true;
-	kp_fail("nothing lies between --from and --to: the trace is %.9g s long",
-		(double)(span.last_ns - span.first_ns) / 1e9);
+	if (settings->from && settings->to && asked[0] >= asked[1])
+		kp_fail("--from %s is not before --to %s", settings->from, settings->to);
+	else
+		kp_fail("nothing lies between --from and --to: the trace is %.9g s long",
+			(double)(span.last_ns - span.first_ns) / 1e9);
 	return false;
 }
 

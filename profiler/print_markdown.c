@@ -105,8 +105,8 @@ static void print_cells(FILE *file, const struct kp_report *report, bool marked,
 static void print_rest(FILE *file, size_t shown, size_t count, const char *what)
 {
 	if (shown < count)
-		fprintf(file, "\n%zu more %s%s are not shown.\n", count - shown, what,
-			count - shown == 1 ? "" : "s");
+		fprintf(file, "\n%zu more %s%s not shown.\n", count - shown, what,
+			count - shown == 1 ? " is" : "s are");
 }
 
 static size_t limit(const struct kp_view *view, size_t count)

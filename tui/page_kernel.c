@@ -21,9 +21,9 @@ static void say_times(struct kp_tui *tui, const struct kp_kernel_row *kernel, si
 	const struct kp_shares *shares = &kernel->shares;
 
 	kp_sheet_head(&tui->sheet, "Time");
-	SAY("total", "%s in %s launches (%s of them by CUDA graphs)",
+	SAY("total", "%s in %s launch%s (%s of them by CUDA graphs)",
 	    kp_human_duration((double)d->total_ns, DIGITS).text, kp_human_count(kernel->calls).text,
-	    kp_human_count(kernel->graph_calls).text);
+	    kernel->calls == 1 ? "" : "es", kp_human_count(kernel->graph_calls).text);
 	SAY("share",
 	    "%s of kernel time, %s of busy time, %s of the span, alone %s, on the critical path %s",
 	    kp_human_percent(shares->kernel_pct).text, kp_human_percent(shares->busy_pct).text,

@@ -1,5 +1,6 @@
 """The words of kprof: help, manual pages, completion, and complaints about wrong command lines."""
 
+import json
 import os
 import re
 import shutil
@@ -125,6 +126,20 @@ class Complaints(Case):
             ran = self.kprof("export", "--limit", "0", "-f", form, "-o", self.path("all"), trace)
             self.assertEqual(ran.returncode, 0, ran.stderr)
 
+    def test_complaints_are_of_what_was_asked(self):
+        trace = f"{SOURCE}/samples/traces/attention_backends.kprof"
+        self.assert_complaint("report", "-", says="from a file, not from the standard input")
+        self.assert_complaint("report", "--fail-on", "operator(gemm).calls > 5%", trace,
+                              says="it is a number, without a unit")
+
+    def test_one_is_no_plural(self):
+        trace = f"{SOURCE}/samples/traces/attention_backends.kprof"
+        merged = self.kprof("merge", trace, "-o", self.path("m.kprof"))
+        self.assertRegex(merged.stderr.decode(), r"records of 1 process and 1 host\n")
+        rows = len(json.loads(self.kprof("report", "-f", "json", trace).stdout)["operators"])
+        text = self.kprof("report", "-f", "markdown", "-n", str(rows - 1), trace).stdout.decode()
+        self.assertIn("1 more operator is not shown.", text)
+
     def test_endings_are_of_either_case(self):
         trace = f"{SOURCE}/samples/traces/attention_backends.kprof"
         for name in ("t.JSON", "t.SpeedScope.json", "t.CSV"):
@@ -143,9 +158,10 @@ class Complaints(Case):
         for option, value, word in (
                 ("--from", "soon", "in seconds"), ("--from", "-1", "in seconds"),
                 ("--to", "1 h", "in seconds"), ("--from", "1e9", "nothing lies between"),
+                ("--from=1 --to", "0", "not before"),
                 ("--process", "x", "number of a process"), ("--process", "1", "no such process"),
                 ("--range", ":1-2", "NAME:N"), ("--range", "nobody", "the trace has none")):
-            result = self.kprof("report", f"{option}={value}", trace)
+            result = self.kprof("report", *re.split(" (?=--)", f"{option}={value}"), trace)
             self.assertEqual((result.returncode, result.stdout), (125, b""), (option, value))
             self.assertIn(word, result.stderr.decode())
             self.assertEqual(result.stderr.count(b"\n"), 1)
