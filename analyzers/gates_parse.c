@@ -290,12 +290,14 @@ static enum kp_status parse_order(struct parse *parse)
 	return complain(parse, parse->at, "a comparison is missing: >, >=, < or <=");
 }
 
+#define NO_UNIT "none"
+
 /* The units of the kinds, for people. */
 static void list_units(unsigned kinds, char *out, size_t size)
 {
 	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
 		if (units[i].kind & kinds)
-			list(out, size, *units[i].name ? units[i].name : "none");
+			list(out, size, *units[i].name ? units[i].name : NO_UNIT);
 }
 
 static enum kp_status parse_value(struct parse *parse, unsigned kinds)
@@ -326,6 +328,8 @@ static enum kp_status parse_value(struct parse *parse, unsigned kinds)
 		parse->gate->value = number * units[i].factor;
 		return KP_OK;
 	}
+	if (strcmp(names, NO_UNIT) == 0)
+		return complain(parse, unit, "it is a number, without a unit");
 	return complain(parse, unit, "the unit is one of %s", names);
 }
 

@@ -57,9 +57,12 @@ static double set_goal(struct kp_plan_card *card, const struct kp_plan_wish *wis
 	double share = card->share_pct / 100;
 
 	if (wish && (wish->target > 0 || wish->whole_target > 0)) {
-		card->goal = KP_PLAN_GOAL_TARGET;
-		return wish->target > 0 ? wish->target
+		double target = wish->target > 0
+					? wish->target
 					: kp_plan_inverse_amdahl(share, wish->whole_target);
+
+		card->goal = KP_PLAN_GOAL_TARGET;
+		return fmin(target, card->ceiling); /* NaN: there is none */
 	}
 	if (isfinite(card->limit)) {
 		card->goal = KP_PLAN_GOAL_LIMIT;

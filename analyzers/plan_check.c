@@ -11,7 +11,8 @@
 
 /* Shares are rounded when people write them down. */
 #define SHARE_ROUNDING_PCT 0.05
-/* A target written with two decimals may lie beyond a ceiling that it quotes, of it. */
+/* A target that quotes a ceiling, with two decimals as it is printed, may lie beyond it. The goal
+ * is then the ceiling. */
 #define TARGET_ROUNDING 0.005
 #define NAMES_BYTES 300
 
@@ -258,6 +259,8 @@ enum kp_status kp_plan_check_target(struct kp_plan_build *build, const struct kp
 			"(record with --counters on)",
 			card->name);
 	if (wish->whole_target > 0) {
+		double most = kp_plan_amdahl(share, card->ceiling);
+
 		if (!(wish->whole_target < bound))
 			return kp_plan_refuse(
 				build,
@@ -265,8 +268,10 @@ enum kp_status kp_plan_check_target(struct kp_plan_build *build, const struct kp
 				"at all the whole would be %.2f times as fast, not %g",
 				card->name, card->share_pct, bound, wish->whole_target);
 		target = kp_plan_inverse_amdahl(share, wish->whole_target);
+		if (wish->whole_target <= most + TARGET_ROUNDING)
+			return KP_OK;
 	}
-	if (target > card->ceiling * (1 + TARGET_ROUNDING))
+	if (target > card->ceiling + TARGET_ROUNDING)
 		return refuse_beyond(build, card, target);
 	return KP_OK;
 }

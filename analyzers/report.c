@@ -206,9 +206,9 @@ static enum kp_status put_all(struct kp_builder *builder)
 {
 	static enum kp_status (*const steps[])(struct kp_builder * builder) = {
 		kp_build_traffic_begin, kp_build_totals,     kp_build_timeline_settle,
-		kp_build_ranking,       kp_build_fusion_put, kp_build_timeline_put,
-		kp_build_ranges_put,    kp_build_ranks_put,  kp_build_overview_put,
-		kp_build_findings,
+		kp_build_ranking,       kp_build_wholes,     kp_build_fusion_put,
+		kp_build_timeline_put,  kp_build_ranges_put, kp_build_ranks_put,
+		kp_build_overview_put,  kp_build_findings,
 	};
 	enum kp_status status = KP_OK;
 

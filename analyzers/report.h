@@ -106,8 +106,10 @@ struct kp_report {
 	const struct kp_kernel_row
 		*kernels; /* grouped by operator in the same order, by time within */
 	size_t kernel_count;
-	size_t distinct_kernels;           /* of these: rows of one kernel count once */
-	const size_t *kernels_by_time;     /* indices into kernels[], largest first */
+	size_t distinct_kernels;              /* of these: rows of one kernel count once */
+	const size_t *kernels_by_time;        /* indices into kernels[], largest first */
+	const struct kp_whole_kernel *wholes; /* kernels, one a mangled name, by time */
+	size_t whole_count;
 	const struct kp_memop_row *memops; /* by time */
 	size_t memop_count;
 	const struct kp_gpu_row *gpus;

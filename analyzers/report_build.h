@@ -132,13 +132,14 @@ enum kp_status kp_build_drafts(struct kp_builder *builder, struct kp_build_draft
 /* By full name, then by the bytes of the mangled one: the order that breaks all ties. */
 int kp_build_compare_names(const void *left, const void *right);
 
-/* report_ranking.c: the tables of operators and kernels. Totals must stand. */
+/* report_ranking.c, report_wholes.c: operators and kernels; kernels as wholes, after that. */
 enum kp_status kp_build_ranking(struct kp_builder *builder);
+enum kp_status kp_build_wholes(struct kp_builder *builder);
 
-/* report_findings.c: what GPUs spent on communication; findings, when all else stands. */
+/* report_findings.c: what GPUs spent on communication; findings, when all else stands;
+ * the closing advice (report_advice.c), in the arena; NULL without memory. */
 void kp_build_communication(const struct kp_builder *builder, struct kp_gpu_row *rows);
 enum kp_status kp_build_findings(struct kp_builder *builder);
-/* report_advice.c: the closing advice, in the report's arena; NULL without memory. */
 const char *kp_build_advice(const struct kp_report *report);
 
 /* report.c: for qsort; the busy time of a row; shares, which are 0 where the whole is. */
@@ -146,5 +147,4 @@ int kp_build_order(uint64_t a, uint64_t b);
 double kp_build_part(const struct kp_builder *builder, uint32_t number);
 struct kp_shares kp_build_shares(const struct kp_builder *builder, uint64_t total_ns,
 				 double part_ns);
-
 #endif

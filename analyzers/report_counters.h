@@ -44,10 +44,13 @@ enum kp_status kp_build_counters_memop(struct kp_builder *builder, uint32_t gpu,
 enum kp_status kp_build_counters_samples(struct kp_builder *builder, const struct kp_event *event);
 void kp_build_counters_end(struct kp_build_counters *counters);
 
-/* report_traffic.c. When all is read; a row, then operators and shapes; when the ranking stands. */
+/* report_traffic.c. When all is read; a row, several as one, then operators and shapes; when the
+ * ranking stands. */
 enum kp_status kp_build_traffic_begin(struct kp_builder *builder);
 void kp_build_traffic_row(struct kp_builder *builder, uint32_t row, size_t operator_index,
 			  struct kp_row_traffic *out);
+void kp_build_traffic_rows(struct kp_builder *builder, const uint32_t *rows, size_t count,
+			   struct kp_row_traffic *out);
 void kp_build_traffic_operator(struct kp_builder *builder, size_t operator_index,
 			       struct kp_row_traffic *out);
 enum kp_status kp_build_traffic_shapes(struct kp_builder *builder, uint32_t row,

@@ -346,9 +346,9 @@ struct kp_host_times kp_build_host_row(const struct kp_builder *builder, uint32_
 	return result(host && row < host->row_count ? &host->rows[row] : &none);
 }
 
-/* How many threads launched each operator; `operator_of`: by number of the kernel's row. */
-static enum kp_status count_threads(const struct kp_build_host *host, const size_t *operator_of,
-				    struct host_row *operators)
+/* How many threads launched each group; `group_of`: by number of the kernel's row. */
+static enum kp_status count_threads(const struct kp_build_host *host, const size_t *group_of,
+				    struct host_row *groups)
 {
 	struct kp_intern seen = {0};
 	enum kp_status status = KP_OK;
@@ -359,55 +359,61 @@ static enum kp_status count_threads(const struct kp_build_host *host, const size
 		bool added = false;
 
 		memcpy(pair, kp_intern_bytes(&host->pairs, i, &length), sizeof(pair));
-		pair[0] = (uint32_t)operator_of[pair[0]];
+		pair[0] = (uint32_t)group_of[pair[0]];
 		status = kp_intern_put(&seen, pair, sizeof(pair), &unused, &added);
-		operators[pair[0]].threads += added;
+		groups[pair[0]].threads += added;
 	}
 	kp_intern_fini(&seen);
 	return status;
 }
 
-/* Joins the rows of each operator. */
-static enum kp_status join_rows(struct kp_builder *builder, const struct kp_build_draft *drafts,
-				size_t *operator_of, struct host_row *operators)
+/* Joins the rows of each group. */
+static enum kp_status join_rows(struct kp_builder *builder, const size_t *group_of,
+				struct host_row *groups)
 {
 	const struct kp_build_host *host = builder->host;
 
-	for (size_t i = 0; i < builder->row_count; i++) {
-		uint32_t number = drafts[i].number;
-		struct host_row *to = &operators[drafts[i].row.operator_index];
+	for (size_t i = 0; i < builder->row_count && i < host->row_count; i++) {
+		struct host_row *to = &groups[group_of[i]];
 
-		operator_of[number] = drafts[i].row.operator_index;
-		if (number >= host->row_count)
-			continue;
-		to->tied += host->rows[number].tied;
-		if (kp_durations_merge(&to->call, &host->rows[number].call, builder->host->arena) !=
+		to->tied += host->rows[i].tied;
+		if (kp_durations_merge(&to->call, &host->rows[i].call, builder->host->arena) !=
 			    KP_OK ||
-		    kp_durations_merge(&to->queue, &host->rows[number].queue,
-				       builder->host->arena) != KP_OK)
+		    kp_durations_merge(&to->queue, &host->rows[i].queue, builder->host->arena) !=
+			    KP_OK)
 			return KP_NO_MEMORY;
 	}
-	return count_threads(host, operator_of, operators);
+	return count_threads(host, group_of, groups);
+}
+
+enum kp_status kp_build_host_groups(struct kp_builder *builder, const size_t *group_of,
+				    size_t groups, struct kp_host_times *out)
+{
+	struct host_row *joined;
+	enum kp_status status;
+
+	if (!builder->host)
+		return KP_OK;
+	joined = calloc(groups + 1, sizeof(*joined));
+	status = joined ? join_rows(builder, group_of, joined) : KP_NO_MEMORY;
+	for (size_t i = 0; status == KP_OK && i < groups; i++)
+		out[i] = result(&joined[i]);
+	free(joined);
+	return status;
 }
 
 enum kp_status kp_build_host_operators(struct kp_builder *builder,
 				       const struct kp_build_draft *drafts,
 				       struct kp_host_times *out)
 {
-	size_t known = kp_operators_count(builder->operators);
-	struct host_row *operators;
-	size_t *operator_of;
-	enum kp_status status;
+	size_t *operator_of = calloc(builder->row_count + 1, sizeof(*operator_of));
+	enum kp_status status = KP_NO_MEMORY;
 
-	if (!builder->host)
-		return KP_OK;
-	operators = calloc(known, sizeof(*operators));
-	operator_of = calloc(builder->row_count + 1, sizeof(*operator_of));
-	status = operators && operator_of ? join_rows(builder, drafts, operator_of, operators)
-					  : KP_NO_MEMORY;
-	for (size_t i = 0; status == KP_OK && i < known; i++)
-		out[i] = result(&operators[i]);
-	free(operators);
+	for (size_t i = 0; operator_of && i < builder->row_count; i++)
+		operator_of[drafts[i].number] = drafts[i].row.operator_index;
+	if (operator_of)
+		status = kp_build_host_groups(builder, operator_of,
+					      kp_operators_count(builder->operators), out);
 	free(operator_of);
 	return status;
 }

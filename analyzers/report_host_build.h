@@ -17,6 +17,9 @@ struct kp_host_times kp_build_host_row(const struct kp_builder *builder, uint32_
 enum kp_status kp_build_host_operators(struct kp_builder *builder,
 				       const struct kp_build_draft *drafts,
 				       struct kp_host_times *out);
+/* Of rows joined to `groups` of them; group_of: by number of the row. */
+enum kp_status kp_build_host_groups(struct kp_builder *builder, const size_t *group_of,
+				    size_t groups, struct kp_host_times *out);
 void kp_build_host_end(struct kp_builder *builder);
 
 #endif

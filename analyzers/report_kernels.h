@@ -45,6 +45,18 @@ struct kp_kernel_row {
 	const struct kp_stability *stability; /* of its shapes; never NULL */
 };
 
+/*
+ * A kernel, whatever its launches do: all rows of one mangled name. What is not a sum or does not
+ * follow from all launches (configuration, shapes, label) is that of the row with most time.
+ * Intervals of its estimate are those of its rows added up, which are no narrower than its own.
+ * alone_ns is what its rows have, and no more than its own.
+ */
+struct kp_whole_kernel {
+	struct kp_kernel_row row;
+	const size_t *operators; /* places in operators[]: whose work it does, most time first */
+	size_t operator_count;
+};
+
 struct kp_operator_row {
 	const char *name; /* "attention", "gemm", … as in operators.yaml */
 	uint64_t calls;

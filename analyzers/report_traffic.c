@@ -47,9 +47,10 @@ char kp_traffic_source_letter(enum kp_traffic_source source)
 
 /* ---- one row: launches of some classes on some GPUs ---- */
 
-/* Which classes a row has: those of a kernel, of all kernels of an operator, or one shape. */
+/* Which classes a row has: those of kernels, of all kernels of an operator, or one shape. */
 struct choice {
-	uint32_t row;
+	const uint32_t *rows;
+	size_t row_count;
 	bool of_operator;
 	size_t operator;
 	const struct kp_class_key *shape; /* NULL: any */
@@ -65,8 +66,12 @@ static size_t choose(const struct kp_builder *builder, const struct kp_build_cou
 		return kp_intern_find(&counters->classes, choice->shape, sizeof(*choice->shape),
 				      classes);
 	if (!choice->of_operator) {
-		count = kp_counters_of_row(counters, choice->row, &first);
-		memcpy(classes, &counters->by_row[first], count * sizeof(*classes));
+		for (size_t i = 0; i < choice->row_count; i++) {
+			size_t more = kp_counters_of_row(counters, choice->rows[i], &first);
+
+			memcpy(&classes[count], &counters->by_row[first], more * sizeof(*classes));
+			count += more;
+		}
 		return count;
 	}
 	for (uint32_t c = 0; c < counters->classes.count; c++) {
@@ -279,12 +284,19 @@ static void find_traffic(const struct kp_builder *builder, const struct choice *
 void kp_build_traffic_row(struct kp_builder *builder, uint32_t row, size_t operator_index,
 			  struct kp_row_traffic *out)
 {
-	const struct choice choice = {.row = row};
-
 	if (!builder->report->traffic.any)
 		return;
 	builder->traffic_operators[row] = operator_index;
-	find_traffic(builder, &choice, out);
+	kp_build_traffic_rows(builder, &row, 1, out);
+}
+
+void kp_build_traffic_rows(struct kp_builder *builder, const uint32_t *rows, size_t count,
+			   struct kp_row_traffic *out)
+{
+	const struct choice choice = {.rows = rows, .row_count = count};
+
+	if (builder->report->traffic.any)
+		find_traffic(builder, &choice, out);
 }
 
 void kp_build_traffic_operator(struct kp_builder *builder, size_t operator_index,
@@ -385,7 +397,7 @@ enum kp_status kp_build_traffic_shapes(struct kp_builder *builder, uint32_t row,
 	shapes = kp_arena_alloc(builder->report->arena, (count + 1) * sizeof(*shapes));
 	for (size_t i = 0; all && shapes && i < count; i++) {
 		struct kp_class_key key = {.row = row};
-		const struct choice choice = {.row = row, .shape = &key};
+		const struct choice choice = {.shape = &key};
 
 		shapes[i] = all[i];
 		memcpy(key.grid, all[i].grid, sizeof(key.grid));

@@ -170,7 +170,7 @@ static bool write_results(const struct run *run, enum kp_format format,
 		return false;
 	if (format == KP_FORMAT_TEXT) {
 		for (size_t i = 0; i < run->count; i++)
-			kp_print_ceilings(output.file, &run->gpus[i], &run->measured[i],
+			kp_print_ceilings(kp_output_text(&output), &run->gpus[i], &run->measured[i],
 					  settings->all);
 	} else {
 		status = kp_document_ceilings(output.file, run->entries, run->count, format);

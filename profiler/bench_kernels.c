@@ -327,7 +327,7 @@ static bool write_results(const struct kp_gpu *gpu, const struct run *run, enum 
 	if (!kp_output_open(&output, settings->output))
 		return false;
 	if (format == KP_FORMAT_TEXT)
-		kp_print_bench(output.file, gpu, run->results, run->count);
+		kp_print_bench(kp_output_text(&output), gpu, run->results, run->count);
 	else
 		status = kp_document_bench(output.file, gpu, run->results, run->count, format);
 	if (status != KP_OK)

@@ -82,7 +82,7 @@ static bool write_report(const struct kp_ab_report *view, const char *path)
 	if (!kp_output_open(&output, path))
 		return false;
 	if (format == KP_FORMAT_TEXT)
-		kp_ab_print_text(output.file, view);
+		kp_ab_print_text(kp_output_text(&output), view);
 	else
 		status = kp_ab_print_document(output.file, view, (enum kp_format)format);
 	return kp_output_close(&output) && status == KP_OK;
@@ -236,6 +236,8 @@ int kp_cmd_ab(const struct kp_settings *settings)
 		return kp_suggest(settings);
 	if (settings->operand_count == 0 && !settings->ab_list && !settings->ab_self_test)
 		return kp_fail("a command is missing: kprof ab -- CMD");
+	if (settings->ab_self_test && settings->ab_rounds == 0)
+		return kp_fail("--rounds: a self-test has one round at least");
 	if (settings->ab_self_test)
 		status = kp_self_test(settings);
 	if (status || (settings->ab_self_test && settings->operand_count == 0))

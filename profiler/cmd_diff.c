@@ -11,6 +11,7 @@
 #include "profiler/ranking.h"
 #include "profiler/rules.h"
 #include "profiler/say.h"
+#include "profiler/style.h"
 
 /* All runs, and their comparisons. */
 struct work {
@@ -120,7 +121,7 @@ static bool write_all(const struct work *work, enum kp_format format)
 		status = kp_document_diff(output.file, (const struct kp_diff *const *)work->diffs,
 					  work->diff_count, format);
 	else
-		status = print_all(work, output.file, &view);
+		status = print_all(work, kp_output_text(&output), &view);
 	bool written = kp_output_close(&output);
 	if (status != KP_OK)
 		kp_fail("cannot write the comparison: %s", kp_status_message(status));
@@ -253,8 +254,7 @@ static const struct kp_example diff_statuses[] = {
 	{0},
 };
 static const struct kp_example diff_environment[] = {
-	{"COLUMNS", "Width of the text where the output is no terminal; 80 without it."},
-	{"NO_COLOR", "When set and not empty, no colours."},
+	KP_STYLE_ENVIRONMENT,
 	{0},
 };
 const struct kp_command kp_diff_command = {

@@ -314,7 +314,7 @@ int kp_cmd_doctor(const struct kp_settings *settings)
 	(void)settings;
 	if (!kp_output_open(&output, NULL))
 		return KP_EXIT_FAILURE;
-	struct doctor doctor = {output.file, true};
+	struct doctor doctor = {kp_output_text(&output), true};
 	check_environment(&doctor);
 	/* What is looked at next must not start another tool, or kprof itself. */
 	unsetenv("CUDA_INJECTION64_PATH");

@@ -94,10 +94,16 @@ static bool write_export(struct kp_export *job, int format)
 	return false;
 }
 
+static uint64_t limit_of(const struct kp_settings *settings, int format)
+{
+	if (settings->limit != UINT64_MAX)
+		return settings->limit;
+	return formats[format].largest == KP_EXPORT_NONE ? 0 : formats[format].largest;
+}
+
 static bool export_reader(struct kp_reader *reader, const struct kp_settings *settings, int format)
 {
-	struct kp_export job = {.limit = settings->limit == UINT64_MAX ? formats[format].largest
-								       : settings->limit};
+	struct kp_export job = {.limit = limit_of(settings, format)};
 	struct kp_operators *operators;
 	bool done = false;
 
@@ -114,9 +120,22 @@ static bool export_reader(struct kp_reader *reader, const struct kp_settings *se
 	return done;
 }
 
+/* A limit that a format cannot keep is not passed over. */
+static bool check_limit(const struct kp_settings *settings, int format)
+{
+	if (settings->limit == UINT64_MAX || settings->limit == 0 ||
+	    formats[format].largest != KP_EXPORT_NONE)
+		return true;
+	kp_fail("--limit is of timelines: %s holds all", kp_export_names[format]);
+	return false;
+}
+
 int kp_cmd_export(const struct kp_settings *settings)
 {
 	int format = format_of(settings);
+
+	if (format >= 0 && !check_limit(settings, format))
+		return KP_EXIT_FAILURE;
 	struct kp_reader *reader = format < 0
 					   ? NULL
 					   : kp_open_traces((const char *const *)settings->operands,

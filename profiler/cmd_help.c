@@ -37,6 +37,6 @@ int kp_cmd_help(const struct kp_settings *settings)
 	else if (settings->man)
 		kp_man_print(output.file, command);
 	else
-		kp_help_print(output.file, command);
+		kp_help_print(kp_output_text(&output), command);
 	return kp_output_close(&output) ? 0 : KP_EXIT_FAILURE;
 }

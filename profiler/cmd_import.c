@@ -30,15 +30,15 @@ enum { NO_KIND = -1 };
 
 static const struct {
 	enum kp_status (*read)(struct kp_import *import);
-	const char *what;
+	const char *what, *own;
 } kinds[] = {
-#define X(NAME, name, what) {kp_import_##name, what},
+#define X(NAME, name, what, own) {kp_import_##name, what, own},
 	KP_IMPORT_KINDS(X)
 #undef X
 };
 
 enum {
-#define X(NAME, name, what) IS_##NAME,
+#define X(NAME, name, what, own) IS_##NAME,
 	KP_IMPORT_KINDS(X)
 #undef X
 };
@@ -126,13 +126,19 @@ static void say_done(const struct kp_import *import, const char *what, const cha
 		kp_say("%s", import->notes[i]);
 }
 
+/* What the source is: told by content, and by what it says of itself. */
+static const char *what_of(const struct kp_import *import, int kind)
+{
+	return import->own ? kinds[kind].own : kinds[kind].what;
+}
+
 /* What the trace says that it was made of. */
 static bool name_source(struct kp_import *import, int kind)
 {
 	const char *slash = strrchr(import->path, '/'), *name = slash ? slash + 1 : import->path;
 	char words[512];
 
-	int length = snprintf(words, sizeof words, "%s (%s)", kinds[kind].what, name);
+	int length = snprintf(words, sizeof words, "%s (%s)", what_of(import, kind), name);
 	size_t taken = length < (int)sizeof words ? (size_t)length : sizeof words - 1;
 	import->source = kp_arena_copy(import->arena, words, taken);
 	return import->source != NULL;
@@ -142,12 +148,12 @@ static enum kp_status import_all(struct kp_import *import, const struct source *
 {
 	enum kp_status status;
 
-	if (!name_source(import, kind))
-		return KP_NO_MEMORY;
 	import->identity = XXH3_64bits_withSeed(source->head, source->head_bytes, source->bytes);
 	status = kinds[kind].read(import);
 	if (status == KP_OK && import->process_count == 0)
 		status = kp_import_fail(import, "there is nothing in it");
+	if (status == KP_OK && !name_source(import, kind))
+		status = KP_NO_MEMORY;
 	return status == KP_OK ? kp_import_finish(import) : status;
 }
 
@@ -168,7 +174,7 @@ static bool import_to(struct kp_out *out, const struct source *source, int kind)
 
 		done = kp_out_commit(out);
 		if (done)
-			say_done(&import, kinds[kind].what, name);
+			say_done(&import, what_of(&import, kind), name);
 	} else {
 		kp_out_abandon(out);
 		kp_fail("cannot import %s: %s", source->path,

@@ -17,7 +17,7 @@ static bool write_contents(const struct kp_contents *contents, enum kp_format fo
 	if (!kp_output_open(&output, path))
 		return false;
 	if (format == KP_FORMAT_TEXT)
-		kp_print_info(output.file, contents);
+		kp_print_info(kp_output_text(&output), contents);
 	else
 		status = kp_document_info(output.file, contents, format);
 	bool written = kp_output_close(&output);

@@ -413,10 +413,11 @@ static void fini(struct merge *merge)
 
 static void say_done(const struct merge *merge, const char *name)
 {
+	size_t processes = kp_reader_process_count(merge->reader);
 	char words[256];
 
-	kp_say("%s: %" PRIu64 " records of %zu processes and %zu host%s", name, merge->events,
-	       kp_reader_process_count(merge->reader), merge->clocks.count,
+	kp_say("%s: %" PRIu64 " records of %zu process%s and %zu host%s", name, merge->events,
+	       processes, processes == 1 ? "" : "es", merge->clocks.count,
 	       merge->clocks.count == 1 ? "" : "s");
 	say_clocks(merge);
 	if (kp_merge_copies_describe(merge->reader, words, sizeof words))

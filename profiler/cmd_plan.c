@@ -18,7 +18,7 @@ static bool write_plan(struct kp_plan_view *view, const struct kp_settings *sett
 		return false;
 	view->view = kp_view_of(settings, output.file);
 	if (format == KP_FORMAT_TEXT)
-		kp_plan_print_text(output.file, view);
+		kp_plan_print_text(kp_output_text(&output), view);
 	else if (format == KP_FORMAT_MARKDOWN)
 		status = kp_plan_print_markdown(output.file, view);
 	else

@@ -20,7 +20,8 @@ bool kp_ranking_write(const struct kp_report *report, const struct kp_settings *
 	if (!kp_output_open(&output, path))
 		return false;
 	struct kp_view view = kp_view_of(settings, output.file);
-	enum kp_status status = kp_print_report(output.file, report, format, &view);
+	FILE *file = format == KP_FORMAT_TEXT ? kp_output_text(&output) : output.file;
+	enum kp_status status = kp_print_report(file, report, format, &view);
 	bool written = kp_output_close(&output);
 	if (status != KP_OK)
 		kp_fail("cannot write the report: %s", kp_status_message(status));

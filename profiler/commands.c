@@ -16,6 +16,7 @@
 #include "profiler/help.h"
 #include "profiler/part_options.h"
 #include "profiler/say.h"
+#include "profiler/style.h"
 #include "trace/ab_plan.h"
 #include "trace/control.h"
 
@@ -140,10 +141,10 @@ static const struct kp_option view_options[] = {
 	{.name = "by", .type = KP_OPTION_CHOICE, .offset = AT(by), .choices = by_names,
 	 .help = "Rank operators with their kernels beneath (the default), or with their variants "
 		 "between (the kind of attention or norm, the number type of a matrix product), or "
-		 "kernels alone; or put a table of the processes before the ranking: GPUs, "
-		 "kernels, times, and how each ended, or why nothing was recorded of it; or of the "
-		 "NVTX ranges and what was launched in them. CSV then holds the processes or the "
-		 "ranges."},
+		 "kernels alone (one row a mangled name; JSON, YAML and CSV have one for each "
+		 "of its operators); or put a table of the processes before the ranking: GPUs, "
+		 "kernels, times, and how each ended, or why nothing was recorded of it; or of "
+		 "NVTX ranges and what was launched in them. CSV then holds either table."},
 	{.name = "operators", .type = KP_OPTION_FILE, .offset = AT(operators), .argument = "FILE",
 	 .once = true, .help = "Label kernels by the rules in FILE first, and by the built-in ones "
 		 "where none of these fits. The format is described in docs/operators.md."},
@@ -294,8 +295,7 @@ static const struct kp_example run_environment[] = {
 			     "and in the lib directory of its prefix."},
 	{"KPROF_CUPTI", "Path of the libcupti to use; by default one that the program has loaded, "
 			"else that of the CUDA Toolkit."},
-	{"COLUMNS", "Width of the text where the output is no terminal; 80 without it."},
-	{"NO_COLOR", "When set and not empty, no colours."},
+	KP_STYLE_ENVIRONMENT,
 	{"LD_PRELOAD", "Kept: kprof's library goes before what is there."},
 	{"CUDA_INJECTION64_PATH", "Where it is set, kprof starts that tool in CMD before itself; "
 				  "if the tool uses CUPTI, kprof stands aside and says so."},
@@ -303,8 +303,7 @@ static const struct kp_example run_environment[] = {
 	{0},
 };
 static const struct kp_example text_environment[] = {
-	{"COLUMNS", "Width of the text where the output is no terminal; 80 without it."},
-	{"NO_COLOR", "When set and not empty, no colours."},
+	KP_STYLE_ENVIRONMENT,
 	{0},
 };
 

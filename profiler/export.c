@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "profiler/text.h"
 
@@ -27,7 +28,7 @@ static size_t longest_ending(const char *words, const char *path, size_t length)
 	for (; *words; words += size, words += *words == ' ') {
 		size = strcspn(words, " ");
 		if (size > longest && size < length &&
-		    strncmp(path + length - size, words, size) == 0)
+		    strncasecmp(path + length - size, words, size) == 0)
 			longest = size;
 	}
 	return longest;

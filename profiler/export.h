@@ -14,19 +14,24 @@
 /*
  * X(name, extensions, shape, largest, what opens it). Extensions are separated by one space; of
  * those that fit, the longest decides. `largest` is how many slices a timeline holds unless --limit
- * says otherwise; 0: all.
+ * says otherwise; 0: all, NONE: there is no timeline, or none that leaves slices out.
  */
+#define KP_EXPORT_NONE UINT64_MAX
 #define KP_EXPORT_FORMATS(X)                                                                       \
 	X(chrome, ".json", TEXT, 0, "Perfetto UI, chrome://tracing")                               \
 	X(perfetto, ".pftrace .perfetto-trace", BINARY, 0, "Perfetto UI, trace_processor")         \
 	X(speedscope, ".speedscope.json", TEXT, 500000, "speedscope.app")                          \
-	X(collapsed, ".folded .collapsed", TEXT, 0, "flamegraph.pl, inferno, speedscope.app")      \
-	X(pprof, ".pb.gz .pprof", BINARY, 0, "go tool pprof, Parca, Pyroscope, Grafana")           \
-	X(csv, ".csv", TEXT, 0, "spreadsheets, pandas")                                            \
-	X(jsonl, ".jsonl .ndjson", TEXT, 0, "jq, DuckDB, log pipelines")                           \
-	X(sqlite, ".sqlite .sqlite3 .db", PATCHED, 0, "sqlite3 and queries written for nsys")      \
-	X(parquet, ".parquet", BINARY, 0, "DuckDB, Spark, pandas, Polars")                         \
-	X(openmetrics, ".prom .openmetrics", TEXT, 0, "Prometheus, node_exporter's textfiles")
+	X(collapsed, ".folded .collapsed", TEXT, KP_EXPORT_NONE,                                   \
+	  "flamegraph.pl, inferno, speedscope.app")                                                \
+	X(pprof, ".pb.gz .pprof", BINARY, KP_EXPORT_NONE,                                          \
+	  "go tool pprof, Parca, Pyroscope, Grafana")                                              \
+	X(csv, ".csv", TEXT, KP_EXPORT_NONE, "spreadsheets, pandas")                               \
+	X(jsonl, ".jsonl .ndjson", TEXT, KP_EXPORT_NONE, "jq, DuckDB, log pipelines")              \
+	X(sqlite, ".sqlite .sqlite3 .db", PATCHED, KP_EXPORT_NONE,                                 \
+	  "sqlite3 and queries written for nsys")                                                  \
+	X(parquet, ".parquet", BINARY, KP_EXPORT_NONE, "DuckDB, Spark, pandas, Polars")            \
+	X(openmetrics, ".prom .openmetrics", TEXT, KP_EXPORT_NONE,                                 \
+	  "Prometheus, node_exporter's textfiles")
 
 enum kp_export_format {
 #define KP_EXPORT_ROW(name, extensions, shape, largest, opens) KP_EXPORT_AS_##name,

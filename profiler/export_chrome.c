@@ -115,6 +115,48 @@ static void put_metadata(struct chrome *chrome, const char *what, uint64_t pid, 
 	kp_out_text(out, "}}");
 }
 
+/* What is known of a process, exactly, for kprof import: viewers show its name. */
+static enum kp_status put_process(struct chrome *chrome, const struct kp_process *process,
+				  uint64_t pid)
+{
+	const struct kp_process_info *info = &process->info;
+	const struct {
+		const char *key;
+		bool known;
+		struct kp_text value;
+	} facts[] = {
+		{"command", KP_HAS(info, PROCESS, command), info->command},
+		{"host", KP_HAS(info, PROCESS, host), info->host},
+		{"rank", KP_HAS(info, PROCESS, rank), info->rank},
+	};
+	struct kp_out *out = &chrome->job->out;
+	enum kp_status status = KP_OK;
+	char name[512];
+
+	kp_export_process_name(process, name, sizeof name);
+	begin_event(chrome);
+	kp_out_print(out,
+		     "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%" PRIu64
+		     ",\"tid\":0,\"args\":{\"name\":",
+		     pid);
+	kp_out_json(out, name);
+	for (size_t i = 0; i < sizeof facts / sizeof *facts && status == KP_OK; i++) {
+		char *text = facts[i].known
+				     ? kp_text_exact(facts[i].value.bytes, facts[i].value.length)
+				     : NULL;
+
+		if (facts[i].known && !text)
+			status = KP_NO_MEMORY;
+		if (text) {
+			kp_out_print(out, ",\"%s\":", facts[i].key);
+			kp_out_json(out, text);
+		}
+		free(text);
+	}
+	kp_out_text(out, "}}");
+	return status;
+}
+
 /* The name that the driver has for a kernel, once, for kprof import: viewers pass it over. */
 static enum kp_status say_name(struct chrome *chrome, const struct kp_export_template *template)
 {
@@ -284,7 +326,6 @@ static enum kp_status number_processes(struct chrome *chrome)
 	size_t count = kp_reader_process_count(reader);
 	struct kp_intern taken = {0};
 	enum kp_status status = KP_OK;
-	char name[512];
 
 	chrome->pids = calloc(count + 1, sizeof *chrome->pids);
 	if (!chrome->pids)
@@ -299,8 +340,8 @@ static enum kp_status number_processes(struct chrome *chrome)
 		if (!added || pid == 0 || pid >= FIRST_MADE_UP_PID)
 			pid = FIRST_MADE_UP_PID + i;
 		chrome->pids[i] = pid;
-		kp_export_process_name(process, name, sizeof name);
-		put_metadata(chrome, "process_name", pid, 0, name);
+		if (status == KP_OK)
+			status = put_process(chrome, process, pid);
 	}
 	kp_intern_fini(&taken);
 	return status;

@@ -22,9 +22,10 @@ static const struct kp_option export_options[] = {
 	 .help = "Write to FILE instead of the standard output, which - stands for too. FILE is "
 		 "there once it is whole. sqlite needs it."},
 	{.name = "limit", .type = KP_OPTION_COUNT, .offset = AT(limit), .argument = "N",
-	 .help = "Draw at most N slices in a timeline (chrome, perfetto, speedscope) and say how "
-		 "many are left out; 0 draws all. speedscope draws 500000 by default, the others "
-		 "all. Sums always cover everything."},
+	 .help = "Draw at most N slices in a timeline (chrome, perfetto, speedscope; no other "
+		 "format has one) and say how many are left out; 0 draws all. "
+		 "speedscope draws 500000 by default, the others all. Sums always cover "
+		 "everything."},
 	{.name = "operators", .type = KP_OPTION_FILE, .offset = AT(operators), .argument = "FILE",
 	 .once = true,
 	 .help = "Label kernels by the rules in FILE first; see docs/operators.md."},

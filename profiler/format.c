@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <string.h>
+#include <strings.h>
 
 const char *const kp_format_names[KP_FORMAT_COUNT + 1] = {
 #define X(NAME, name, extensions) name,
@@ -25,13 +26,13 @@ const char *kp_format_extensions(void)
 	return spaced_extensions + 1;
 }
 
-/* Whether one word of `words` equals `word`. */
+/* Whether one word of `words` equals `word`, in either case. */
 static bool has_word(const char *words, const char *word)
 {
 	size_t length = strlen(word);
 
 	for (const char *at = words; *at; at += strcspn(at, " "), at += *at == ' ') {
-		if (strcspn(at, " ") == length && strncmp(at, word, length) == 0)
+		if (strcspn(at, " ") == length && strncasecmp(at, word, length) == 0)
 			return true;
 	}
 	return false;

@@ -94,6 +94,6 @@ int kp_help_command(const struct kp_command *command)
 
 	if (!kp_output_open(&output, NULL))
 		return KP_EXIT_FAILURE;
-	kp_help_print(output.file, command);
+	kp_help_print(kp_output_text(&output), command);
 	return kp_output_close(&output) ? 0 : KP_EXIT_FAILURE;
 }

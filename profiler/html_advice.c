@@ -117,8 +117,8 @@ void kp_html_fusion(FILE *file, const struct kp_report *report)
 		put_chain(file, report, &fusion->rows[i]);
 	fputs("</tbody></table></div>\n", file);
 	if (fusion->more)
-		fprintf(file, "<p class=\"dim\">%zu more candidates are not shown.</p>\n",
-			fusion->more);
+		fprintf(file, "<p class=\"dim\">%zu more candidate%s not shown.</p>\n",
+			fusion->more, fusion->more == 1 ? " is" : "s are");
 	fputs("</section>\n", file);
 }
 

@@ -53,27 +53,45 @@ static void put_color(FILE *file, const struct kp_overview_line *line, unsigned 
 		fputs("\"/>", file);
 }
 
+/* Where the GPU's first and last activity lie, memory operations too, by stretches of its line. */
+static void put_view(FILE *file, const struct kp_overview_line *line, const struct kp_gpu_row *gpu)
+{
+	double bin_ns = line->bin_ns ? (double)line->bin_ns : 1;
+	double left = ((double)gpu->first_ns - (double)line->origin_ns) / bin_ns;
+	double width = (double)(gpu->last_ns - gpu->first_ns) / bin_ns;
+
+	if (!line->bin_ns || !(width > 0)) {
+		left = 0;
+		width = 1;
+	}
+	fprintf(file, "viewBox=\"%.3f 0 %.3f %d\"", left, width, HEIGHT);
+}
+
 static void put_gpu(FILE *file, const struct kp_report *report, size_t number)
 {
 	const struct kp_overview_line *line = &report->overview.lines[number];
 	const struct kp_gpu_row *gpu = &report->gpus[number];
+	uint64_t length_ns = gpu->last_ns - gpu->first_ns;
+	bool windows = gpu->span_ns != length_ns;
 	double busy_pct = gpu->span_ns ? 100 * (double)gpu->busy_ns / (double)gpu->span_ns : 0;
 
 	fputs("<figure><figcaption><span>", file);
 	kp_html_print(file, "GPU %zu", number);
 	if (gpu->info && KP_HAS(gpu->info, DEVICE, name))
 		kp_html_print(file, ", %.*s", (int)gpu->info->name.length, gpu->info->name.bytes);
-	fprintf(file, "</span><span>busy %.1f%% of %s</span></figcaption>", busy_pct,
-		kp_human_duration((double)gpu->span_ns, DIGITS).text);
+	fprintf(file, "</span><span>busy %.1f%% of %s%s</span></figcaption><svg class=\"line\" ",
+		busy_pct, kp_human_duration((double)gpu->span_ns, DIGITS).text,
+		windows ? " in windows" : "");
+	put_view(file, line, gpu);
 	fprintf(file,
-		"<svg class=\"line\" viewBox=\"0 0 %zu %d\" preserveAspectRatio=\"none\" "
-		"role=\"img\" aria-label=\"GPU %zu, from start to end of its span: how much of the "
-		"time each operator takes\">",
-		line->bins ? line->bins : 1, HEIGHT, number);
+		" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"GPU %zu, from start to "
+		"end of its span: how much of the time each operator takes\">",
+		number);
 	for (unsigned color = 0; color <= KP_HTML_COLORS; color++)
 		put_color(file, line, color);
-	fprintf(file, "</svg><div class=\"ends\"><span>0</span><span>%s</span></div></figure>\n",
-		kp_human_duration((double)line->bins * (double)line->bin_ns, DIGITS).text);
+	fprintf(file, "</svg><div class=\"ends\"><span>%s</span><span>%s%s</span></div></figure>\n",
+		windows ? "first activity" : "0", kp_human_duration((double)length_ns, DIGITS).text,
+		windows ? " later" : "");
 }
 
 static void put_keys(FILE *file, const struct kp_report *report)

@@ -29,7 +29,8 @@ static void end_table(FILE *file, size_t shown, size_t count)
 {
 	fputs("</tbody></table></div>\n", file);
 	if (shown < count)
-		fprintf(file, "<p class=\"dim\">%zu more rows are not shown.</p>\n", count - shown);
+		fprintf(file, "<p class=\"dim\">%zu more row%s not shown.</p>\n", count - shown,
+			count - shown == 1 ? " is" : "s are");
 	fputs("</section>\n", file);
 }
 
@@ -131,22 +132,25 @@ void kp_html_operators(FILE *file, const struct kp_report *report)
 
 void kp_html_kernels(FILE *file, const struct kp_report *report)
 {
-	size_t shown = limit(report->kernel_count);
+	size_t shown = limit(report->whole_count);
 
-	if (report->kernel_count == 0)
+	if (report->whole_count == 0)
 		return;
 	kp_html_table(file, "kernels", "Kernels", "By time; the colour is that of the operator");
 	heads(file, "Kernel", figure_heads);
 	traffic_heads(file, report);
 	for (size_t i = 0; i < shown; i++) {
-		const struct kp_kernel_row *row = &report->kernels[report->kernels_by_time[i]];
-		const char *operator_name = report->operators[row->operator_index].name;
+		const struct kp_whole_kernel *kernel = &report->wholes[i];
+		const struct kp_kernel_row *row = &kernel->row;
 
 		fputs("<tr><td class=\"name\"><code>", file);
 		kp_html_text(file, row->shortened);
-		fprintf(file, "</code><span class=\"dim\"><span class=\"dot k%u\"></span>",
-			kp_html_color(row->operator_index));
-		kp_html_text(file, operator_name);
+		fputs("</code><span class=\"dim\">", file);
+		for (size_t k = 0; k < kernel->operator_count; k++) {
+			fprintf(file, "%s<span class=\"dot k%u\"></span>", k ? ", " : "",
+				kp_html_color(kernel->operators[k]));
+			kp_html_text(file, report->operators[kernel->operators[k]].name);
+		}
 		fprintf(file,
 			"<span class=\"wide\"> · grid %u×%u×%u, block %u×%u×%u</span></span></td>",
 			row->grid[0], row->grid[1], row->grid[2], row->block[0], row->block[1],
@@ -156,7 +160,7 @@ void kp_html_kernels(FILE *file, const struct kp_report *report)
 		traffic_cells(file, report, &row->traffic);
 		fputs("</tr>\n", file);
 	}
-	end_table(file, shown, report->kernel_count);
+	end_table(file, shown, report->whole_count);
 }
 
 /* ---- memory operations ---- */
@@ -247,7 +251,7 @@ void kp_html_ranks(FILE *file, const struct kp_report *report)
 	kp_html_text(file, words);
 	fputs("</p>\n", file);
 	if (shown < ranks->count)
-		fprintf(file, "<p class=\"dim\">%zu more ranks are not shown.</p>\n",
-			ranks->count - shown);
+		fprintf(file, "<p class=\"dim\">%zu more rank%s not shown.</p>\n",
+			ranks->count - shown, ranks->count - shown == 1 ? " is" : "s are");
 	fputs("</section>\n", file);
 }

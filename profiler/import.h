@@ -22,10 +22,11 @@
  */
 #define KP_IMPORT_SHIFT_NS 1000000000LL
 
-/* X(NAME, name, what it is): the kinds of source, told by content. */
+/* X(NAME, name, what it is, and what it is if kprof exported it): the kinds of source, told by
+ * content. */
 #define KP_IMPORT_KINDS(X)                                                                         \
-	X(NSYS, nsys, "SQLite export of Nsight Systems")                                           \
-	X(CHROME, chrome, "Chrome trace")
+	X(NSYS, nsys, "SQLite export of Nsight Systems", "SQLite export of kprof")                 \
+	X(CHROME, chrome, "Chrome trace", "Chrome trace of kprof")
 
 /* A note: such an operation counts with 0 bytes. */
 #define KP_IMPORT_NO_BYTES                                                                         \
@@ -52,6 +53,7 @@ struct kp_import {
 	struct kp_assembly *assembly;
 	struct kp_arena *arena; /* texts of processes and devices, and notes */
 	uint64_t identity;      /* of the source: processes have identities that follow from it */
+	bool own;               /* kprof exported it */
 	const char *source;     /* in words */
 	struct kp_intern keys;
 	struct kp_import_process *processes;

@@ -180,7 +180,8 @@ static int on_string(void *context, const unsigned char *text, size_t length)
 		if (values->texts[key->number].failed)
 			chrome->status = KP_NO_MEMORY;
 		if (key->place == KP_CHROME_OTHER)
-			chrome->events.own = length >= 5 && memcmp(text, "kprof", 5) == 0;
+			chrome->events.own = chrome->import->own =
+				length >= 5 && memcmp(text, "kprof", 5) == 0;
 	} else if (key && key->kind == KEY_NUMBER) {
 		take_digits(values, key->number, (struct kp_text){(const char *)text, length});
 	}
@@ -238,6 +239,7 @@ static int enter(struct chrome *chrome, bool list)
 		chrome->status = kp_import_fail(chrome->import, "its traceEvents are no list");
 		return 0;
 	}
+	chrome->events.listed |= place == KP_CHROME_EVENTS && here(chrome) == KP_CHROME_ROOT;
 	if (place != KP_CHROME_SKIP && is_list != list)
 		place = KP_CHROME_SKIP;
 	if (place == KP_CHROME_EVENT || place == KP_CHROME_DEVICE || place == KP_CHROME_SUM)
@@ -366,6 +368,9 @@ static enum kp_status conclude(struct chrome *chrome, enum kp_status parsed)
 		return chrome->status;
 	if (parsed != KP_OK)
 		return parsed;
+	if (!chrome->events.any && chrome->events.listed)
+		return kp_import_fail(import,
+				      "its traceEvents hold no event: nothing was recorded");
 	if (!chrome->events.any)
 		return kp_import_fail(import, "no traceEvents: not a Chrome trace");
 	if (!chrome->events.any_kernel)

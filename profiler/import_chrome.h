@@ -76,6 +76,9 @@ enum kp_chrome_place {
 	X(CAT, EVENT, "cat")                                                                       \
 	X(NAME, EVENT, "name")                                                                     \
 	X(DOMAIN, ARGS, "domain")                                                                  \
+	X(COMMAND, ARGS, "command")                                                                \
+	X(PROCESS_HOST, ARGS, "host")                                                              \
+	X(PROCESS_RANK, ARGS, "rank")                                                              \
 	X(ARG_NAME, ARGS, "name")                                                                  \
 	X(MANGLED, ARGS, "mangled_name")                                                           \
 	X(HOST, ROOT, "host_name")                                                                 \
@@ -133,6 +136,7 @@ static inline struct kp_text kp_chrome_text(const struct kp_chrome_values *value
 struct kp_chrome_events {
 	struct kp_import *import;
 	bool own;               /* kprof wrote the file: a pid is a process's */
+	bool listed;            /* traceEvents were there */
 	bool any, any_kernel;   /* an event was there, one of a kernel */
 	bool any_fraction;      /* a time had a fraction of a microsecond */
 	struct kp_intern names; /* of kernels, as kprof shows them */

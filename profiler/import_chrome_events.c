@@ -289,14 +289,24 @@ static enum kp_status take_name(struct kp_chrome_events *events,
 static enum kp_status take_process_name(struct kp_chrome_events *events,
 					const struct kp_chrome_values *values)
 {
-	struct kp_text name = kp_chrome_text(values, KP_CHROME_ARG_NAME);
+	struct kp_import *import = events->import;
+	struct kp_text command = kp_chrome_text(values, KP_CHROME_COMMAND);
+	struct kp_text host = kp_chrome_text(values, KP_CHROME_PROCESS_HOST);
+	struct kp_text rank = kp_chrome_text(values, KP_CHROME_PROCESS_RANK);
 	uint32_t process;
 	enum kp_status status = find_process(events, values, false, &process);
 
 	if (status != KP_OK)
 		return status;
-	KP_SET(&events->import->processes[process].info, PROCESS, command,
-	       kp_import_text(events->import, name.bytes, name.length));
+	/* Exports of older versions have the name alone, which begins with the command. */
+	if (!command.length)
+		command = kp_chrome_text(values, KP_CHROME_ARG_NAME);
+	struct kp_process_info *info = &import->processes[process].info;
+	KP_SET(info, PROCESS, command, kp_import_text(import, command.bytes, command.length));
+	if (host.length)
+		KP_SET(info, PROCESS, host, kp_import_text(import, host.bytes, host.length));
+	if (rank.length)
+		KP_SET(info, PROCESS, rank, kp_import_text(import, rank.bytes, rank.length));
 	return KP_OK;
 }
 

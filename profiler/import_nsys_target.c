@@ -128,6 +128,18 @@ static enum kp_status note_windows(struct kp_nsys *nsys)
 			      "export does not have: time between them counts as idle");
 }
 
+static enum kp_status take_exporter(struct kp_nsys *nsys, struct kp_nsys_table *table,
+				    void *context)
+{
+	struct kp_text name = kp_nsys_text(table, KP_NSYS_NAME);
+	struct kp_text value = kp_nsys_text(table, KP_NSYS_VALUE);
+
+	(void)context;
+	if (name.length == 8 && memcmp(name.bytes, "exporter", 8) == 0)
+		nsys->import->own = value.length >= 5 && memcmp(value.bytes, "kprof", 5) == 0;
+	return KP_OK;
+}
+
 static enum kp_status take_environment(struct kp_nsys *nsys, struct kp_nsys_table *table,
 				       void *context)
 {
@@ -180,17 +192,17 @@ static enum kp_status take_gpu(struct kp_nsys *nsys, struct kp_nsys_table *table
 	int64_t id, value;
 	bool known;
 
-#define TAKE(column, field, divisor)                                                               \
+#define TAKE(column, field, divisor, least)                                                        \
 	if (status == KP_OK)                                                                       \
 		status = kp_nsys_number(nsys, table, KP_NSYS_##column, &known, &value);            \
-	if (status == KP_OK && known && value > 0)                                                 \
+	if (status == KP_OK && known && value >= (least))                                          \
 		KP_SET(&info, DEVICE, field, (uint64_t)value / (divisor));
-	TAKE(L2, l2_bytes, 1)
-	TAKE(MEMORY, memory_bytes, 1)
-	TAKE(CLOCK_RATE, sm_clock_khz, 1000)
-	TAKE(SMS, sm_count, 1)
-	TAKE(MAJOR, compute_major, 1)
-	TAKE(MINOR, compute_minor, 1)
+	TAKE(L2, l2_bytes, 1, 1)
+	TAKE(MEMORY, memory_bytes, 1, 1)
+	TAKE(CLOCK_RATE, sm_clock_khz, 1000, 1)
+	TAKE(SMS, sm_count, 1, 1)
+	TAKE(MAJOR, compute_major, 1, 1)
+	TAKE(MINOR, compute_minor, 1, 0)
 #undef TAKE
 	if (status == KP_OK)
 		status = kp_nsys_number(nsys, table, KP_NSYS_ID, &known, &id);
@@ -277,6 +289,8 @@ enum kp_status kp_nsys_read_target(struct kp_nsys *nsys)
 					    .wanted = BIT(NAME) | BIT(VALUE)};
 	struct kp_nsys_table facts = {.name = "META_DATA_CAPTURE",
 				      .wanted = BIT(NAME) | BIT(VALUE)};
+	struct kp_nsys_table exporter = {.name = "META_DATA_EXPORT",
+					 .wanted = BIT(NAME) | BIT(VALUE)};
 	struct kp_nsys_table clock = {.name = "TARGET_INFO_SESSION_START_TIME", .wanted = BIT(UTC)};
 	enum kp_status status = each(nsys, &processes, take_process, NULL);
 
@@ -284,6 +298,8 @@ enum kp_status kp_nsys_read_target(struct kp_nsys *nsys)
 		status = each(nsys, &environment, take_environment, NULL);
 	if (status == KP_OK)
 		status = each(nsys, &facts, take_fact, NULL);
+	if (status == KP_OK)
+		status = each(nsys, &exporter, take_exporter, NULL);
 	if (status == KP_OK)
 		status = note_windows(nsys);
 	if (status == KP_OK)

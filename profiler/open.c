@@ -74,6 +74,8 @@ static struct kp_reader *open_files(const char *const *paths, size_t count)
 		why = strerror(error);
 	if (stat(paths[bad], &facts) == 0 && S_ISDIR(facts.st_mode))
 		why = strerror(EISDIR);
+	else if (strcmp(paths[bad], "-") == 0)
+		why = "a trace is read from a file, not from the standard input";
 	kp_fail("cannot read %s: %s", paths[bad], why);
 	return NULL;
 }

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "profiler/charset.h"
 #include "profiler/say.h"
 #include "trace/chunk.h"
 
@@ -58,6 +59,7 @@ bool kp_output_open(struct kp_output *output, const char *path)
 {
 	output->path = is_standard(path) ? NULL : path;
 	output->file = stdout;
+	output->text = NULL;
 	if (is_standard(path))
 		return true;
 	if (kp_output_is_trace(path)) {
@@ -70,11 +72,21 @@ bool kp_output_open(struct kp_output *output, const char *path)
 	return output->file != NULL;
 }
 
+FILE *kp_output_text(struct kp_output *output)
+{
+	if (!output->text && !kp_charset_is_utf8())
+		output->text = kp_charset_ascii(output->file);
+	return output->text ? output->text : output->file;
+}
+
 bool kp_output_close(struct kp_output *output)
 {
 	bool failed = ferror(output->file) != 0;
 
 	errno = 0;
+	if (output->text)
+		failed |= fclose(output->text) != 0;
+	output->text = NULL;
 	failed |= fflush(output->file) != 0;
 	int error = errno;
 	if (output->path) {

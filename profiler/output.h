@@ -11,12 +11,16 @@
 
 struct kp_output {
 	FILE *file;
+	FILE *text;       /* of kp_output_text; NULL: none */
 	const char *path; /* borrowed; NULL: the standard output */
 };
 
 /* Opens `path`, or the standard output where it is NULL or "-"; says what is wrong and returns
  * false. */
 bool kp_output_open(struct kp_output *output, const char *path);
+/* What text for people is written to: `file`, or a stream before it where the locale has no UTF-8
+ * (charset.h). */
+FILE *kp_output_text(struct kp_output *output);
 /* Flushes and closes; says what is wrong and returns false if anything could not be written. */
 bool kp_output_close(struct kp_output *output);
 

@@ -132,6 +132,10 @@ static bool choose_window(struct kp_reader *reader, const struct kp_settings *se
 	if (!choose_time("from", settings->from, span.first_ns, &window->begin_ns) ||
 	    !choose_time("to", settings->to, span.first_ns, &window->end_ns))
 		return false;
+	if (settings->from && settings->to && window->begin_ns >= window->end_ns) {
+		kp_fail("--from %s is not before --to %s", settings->from, settings->to);
+		return false;
+	}
 	if (window->begin_ns > span.last_ns || window->end_ns <= span.first_ns ||
 	    window->begin_ns >= window->end_ns) {
 		kp_fail("nothing lies between --from and --to: the trace is %.9g s long",

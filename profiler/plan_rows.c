@@ -145,9 +145,9 @@ static void put_time(const struct kp_report *report, const struct kp_operator_ro
 			 kp_human_duration(row->estimate.total_ns, DIGITS).text,
 			 kp_human_duration(row->estimate.total_ci95_ns, DIGITS).text);
 	else
-		snprintf(line->text, sizeof line->text, "%s in %s launches, %s on average",
+		snprintf(line->text, sizeof line->text, "%s in %s launch%s, %s on average",
 			 kp_human_duration((double)row->durations.total_ns, DIGITS).text,
-			 kp_human_count(row->calls).text,
+			 kp_human_count(row->calls).text, row->calls == 1 ? "" : "es",
 			 kp_human_duration(row->durations.mean_ns, DIGITS).text);
 }
 

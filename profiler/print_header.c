@@ -275,12 +275,15 @@ static void print_losses(FILE *file, const struct kp_report *report, const struc
 			      kp_human_count(counts->unknown_records).text);
 	if (counts->kernels_untimed > 0)
 		kp_print_line(file, view, KP_STYLE_WARNING, "Untimed",
-			      "%s launches are counted, but have no times",
-			      kp_human_count(counts->kernels_untimed).text);
+			      "%s launch%s counted, but ha%s no times",
+			      kp_human_count(counts->kernels_untimed).text,
+			      counts->kernels_untimed == 1 ? " is" : "es are",
+			      counts->kernels_untimed == 1 ? "s" : "ve");
 	if (counts->kernels_invalid > 0)
 		kp_print_line(file, view, KP_STYLE_WARNING, "Invalid",
-			      "%s launches are counted, but their times are impossible",
-			      kp_human_count(counts->kernels_invalid).text);
+			      "%s launch%s counted, but the times are impossible",
+			      kp_human_count(counts->kernels_invalid).text,
+			      counts->kernels_invalid == 1 ? " is" : "es are");
 }
 
 /* Processes in which nothing could be collected, and the first reason. */

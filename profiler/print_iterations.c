@@ -13,6 +13,7 @@
 #define DIGITS 4
 #define MAX_ROWS 16
 #define INDENT 2
+#define NAME_BYTES 400 /* of names in sentences; what is longer is cut */
 
 static void print_spread(FILE *file, const struct kp_spread *spread, const char *what)
 {
@@ -42,7 +43,7 @@ static void print_spreads(FILE *file, const struct kp_iteration_row *row,
 
 /* A sentence beneath the others, in lines of its own. */
 struct line {
-	char text[512];
+	char text[1024];
 	size_t length;
 };
 
@@ -60,9 +61,9 @@ __attribute__((format(printf, 2, 3))) static void say(struct line *line, const c
 
 static void say_kernel(struct line *line, const struct kp_iteration_outlier *outlier)
 {
-	char name[64];
+	char name[NAME_BYTES];
 
-	kp_text_visible(name, sizeof name, outlier->kernel, strlen(outlier->kernel));
+	kp_text_visible_cut(name, sizeof name, outlier->kernel, strlen(outlier->kernel));
 	say(line, ", most in %s (%s more than on average)", name,
 	    kp_human_duration((double)outlier->kernel_more_ns, 3).text);
 }
@@ -109,11 +110,11 @@ static void print_outliers(FILE *file, const struct kp_report *report,
 static void print_row(FILE *file, const struct kp_report *report,
 		      const struct kp_iteration_row *row, const struct kp_view *view)
 {
-	char begins[64] = "the launch of a CUDA graph";
+	char begins[NAME_BYTES] = "the launch of a CUDA graph";
 	struct line line = {.length = 0};
 
 	if (row->anchor)
-		kp_text_visible(begins, sizeof begins, row->anchor, strlen(row->anchor));
+		kp_text_visible_cut(begins, sizeof begins, row->anchor, strlen(row->anchor));
 	say(&line, "GPU %zu: %s iterations", row->gpu, kp_human_count(row->count).text);
 	if (row->by_range)
 		say(&line, ", NVTX ranges «%s» (launches by the time they start)", begins);

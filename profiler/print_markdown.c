@@ -105,8 +105,8 @@ static void print_cells(FILE *file, const struct kp_report *report, bool marked,
 static void print_rest(FILE *file, size_t shown, size_t count, const char *what)
 {
 	if (shown < count)
-		fprintf(file, "\n%zu more %s%s are not shown.\n", count - shown, what,
-			count - shown == 1 ? "" : "s");
+		fprintf(file, "\n%zu more %s%s not shown.\n", count - shown, what,
+			count - shown == 1 ? " is" : "s are");
 }
 
 static size_t limit(const struct kp_view *view, size_t count)
@@ -138,25 +138,27 @@ static enum kp_status print_operators(FILE *file, const struct kp_report *report
 static enum kp_status print_kernels(FILE *file, const struct kp_report *report,
 				    const struct kp_view *view)
 {
-	size_t shown = limit(view, report->kernel_count);
+	size_t shown = limit(view, report->whole_count);
 	enum kp_status status = KP_OK;
 
 	fputs("\n## Kernels\n", file);
 	print_titles(file, report, "Kernel | Operator", 2);
 	for (size_t i = 0; i < shown && status == KP_OK; i++) {
-		const struct kp_kernel_row *row = &report->kernels[report->kernels_by_time[i]];
+		const struct kp_whole_kernel *kernel = &report->wholes[i];
+		const struct kp_kernel_row *row = &kernel->row;
 
 		fputs("| ", file);
 		status = kp_markdown_code(file, row->shortened, NAME_COLUMNS);
-		fputs(" | ", file);
-		if (status == KP_OK)
-			status = kp_markdown_code(file, report->operators[row->operator_index].name,
-						  NAME_COLUMNS);
+		for (size_t k = 0; k < kernel->operator_count && status == KP_OK; k++) {
+			fputs(k ? ", " : " | ", file);
+			status = kp_markdown_code(
+				file, report->operators[kernel->operators[k]].name, NAME_COLUMNS);
+		}
 		fputs(" |", file);
 		print_cells(file, report, row->above_threshold, &row->shares, row->calls,
 			    &row->durations, &row->traffic);
 	}
-	print_rest(file, shown, report->kernel_count, "kernel");
+	print_rest(file, shown, report->whole_count, "kernel");
 	return status;
 }
 

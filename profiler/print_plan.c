@@ -8,7 +8,8 @@
 #include "profiler/style.h"
 #include "profiler/text.h"
 
-#define LABEL 11  /* of the facts, with the space behind it */
+#define LABEL 11 /* of the facts, with the space behind it */
+#define LEAST_NAME 12
 #define FIGURE 38 /* of the figures, likewise */
 #define COLUMN 13
 #define SENTENCE_BYTES 2048
@@ -31,7 +32,9 @@ static void print_line(FILE *file, const struct kp_plan_view *view, const struct
 
 	fprintf(file, "%-*s", LABEL, line->label);
 	if (line->name) {
-		size_t room = view->view.width - LABEL - strlen(line->text) - 2;
+		size_t others = LABEL + strlen(line->text) + strlen(", ");
+		size_t room = view->view.width > others + LEAST_NAME ? view->view.width - others
+								     : LEAST_NAME;
 		taken += kp_text_fit(file, line->name, room) + 2;
 		fputs(", ", file);
 	}

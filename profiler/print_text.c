@@ -60,6 +60,34 @@ static const char *operator_name_of(struct gathering *gathering,
 	return name;
 }
 
+#define OPERATORS_COLUMNS 16
+
+/* Whose work a kernel does, most time first: as many as the column has room for, and how many more
+ * there are. */
+static const char *operators_of(struct gathering *gathering, const struct kp_whole_kernel *kernel)
+{
+	const struct kp_operator_row *operators = gathering->report->operators;
+	char text[4 * OPERATORS_COLUMNS], more[24] = "";
+	size_t length = 0;
+
+	if (kernel->operator_count == 1)
+		return operators[kernel->operators[0]].name;
+	for (size_t i = 0; i < kernel->operator_count; i++) {
+		const char *name = operators[kernel->operators[i]].name;
+		size_t left = kernel->operator_count - i - 1, room = OPERATORS_COLUMNS;
+
+		snprintf(more, sizeof more, " +%zu", kernel->operator_count - i);
+		room -= left ? strlen(" +1") : 0;
+		if (i > 0 && length + strlen(", ") + strlen(name) > room)
+			break;
+		more[0] = '\0';
+		length += (size_t)snprintf(text + length, sizeof text - length, "%s%.*s",
+					   i ? ", " : "", OPERATORS_COLUMNS - 3, name);
+	}
+	snprintf(text + length, sizeof text - length, "%s", more);
+	return kp_arena_copy(gathering->names, text, strlen(text));
+}
+
 static size_t limit(const struct kp_view *view, size_t count)
 {
 	return view->top && view->top < count ? (size_t)view->top : count;
@@ -191,14 +219,19 @@ static enum kp_status gather_operators(struct gathering *gathering)
 static enum kp_status gather_kernels(struct gathering *gathering)
 {
 	const struct kp_report *report = gathering->report;
-	size_t shown = limit(gathering->view, report->kernel_count);
+	size_t shown = limit(gathering->view, report->whole_count);
 	struct kp_table_row rest = {.rest_of = "kernel"};
 	enum kp_status status = KP_OK;
 
-	for (size_t i = 0; i < shown && status == KP_OK; i++)
-		status = add_kernel(gathering, &report->kernels[report->kernels_by_time[i]], 0);
-	for (size_t i = shown; i < report->kernel_count; i++) {
-		const struct kp_kernel_row *kernel = &report->kernels[report->kernels_by_time[i]];
+	for (size_t i = 0; i < shown && status == KP_OK; i++) {
+		const char *operators = operators_of(gathering, &report->wholes[i]);
+
+		status = add_kernel(gathering, &report->wholes[i].row, 0);
+		gathering->rows[gathering->count - 1].operator_name = operators;
+		status = operators ? status : KP_NO_MEMORY;
+	}
+	for (size_t i = shown; i < report->whole_count; i++) {
+		const struct kp_kernel_row *kernel = &report->wholes[i].row;
 		add_to_rest(&rest, kernel->calls, &kernel->durations, &kernel->estimate,
 			    &kernel->host, &kernel->shares);
 	}

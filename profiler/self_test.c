@@ -376,7 +376,7 @@ static bool write_report(const struct self_test *self)
 	if (!kp_output_open(&output, path))
 		return false;
 	if (format == KP_FORMAT_TEXT)
-		kp_self_test_print(output.file, &self->test);
+		kp_self_test_print(kp_output_text(&output), &self->test);
 	else
 		status = kp_self_test_document(output.file, &self->test, (enum kp_format)format);
 	return kp_output_close(&output) && status == KP_OK;

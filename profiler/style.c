@@ -6,7 +6,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define MIN_WIDTH 80
+#define MIN_WIDTH 50     /* tables need it */
+#define DEFAULT_WIDTH 80 /* where nothing says how wide it is */
 #define MAX_WIDTH 1000
 
 static const char *const sequences[] = {
@@ -25,6 +26,8 @@ size_t kp_style_width(FILE *file)
 		width = window.ws_col;
 	if (width == 0 && columns)
 		width = strtol(columns, NULL, 10);
+	if (width <= 0)
+		return DEFAULT_WIDTH;
 	return width < MIN_WIDTH ? MIN_WIDTH : width > MAX_WIDTH ? MAX_WIDTH : (size_t)width;
 }
 

@@ -82,11 +82,12 @@ size_t kp_text_columns(const char *text)
 	return columns_of(text, strlen(text));
 }
 
-size_t kp_text_visible(char *out, size_t size, const char *bytes, size_t length)
+/* *read: the bytes that had room. */
+static size_t visible(char *out, size_t size, const char *bytes, size_t length, size_t *read)
 {
-	size_t written = 0;
+	size_t written = 0, i = 0;
 
-	for (size_t i = 0; i < length;) {
+	while (i < length) {
 		char piece[4 * 4 + 1];
 		uint32_t codepoint;
 		size_t step = kp_text_decode(bytes + i, length - i, &codepoint), piece_length = 0;
@@ -106,7 +107,26 @@ size_t kp_text_visible(char *out, size_t size, const char *bytes, size_t length)
 	}
 	if (size > 0)
 		out[written] = '\0';
+	*read = i;
 	return written;
+}
+
+size_t kp_text_visible(char *out, size_t size, const char *bytes, size_t length)
+{
+	size_t read;
+
+	return visible(out, size, bytes, length, &read);
+}
+
+size_t kp_text_visible_cut(char *out, size_t size, const char *bytes, size_t length)
+{
+	size_t read, written = visible(out, size, bytes, length, &read);
+
+	if (read == length)
+		return written;
+	written = visible(out, size - strlen(ELLIPSIS), bytes, length, &read);
+	memcpy(out + written, ELLIPSIS, sizeof ELLIPSIS);
+	return written + strlen(ELLIPSIS);
 }
 
 char *kp_text_exact(const char *bytes, size_t length)

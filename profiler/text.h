@@ -31,6 +31,8 @@ size_t kp_text_columns(const char *text);
  * bytes, the NUL included, whole characters only; returns the bytes written without the NUL.
  */
 size_t kp_text_visible(char *out, size_t size, const char *bytes, size_t length);
+/* The same, but what has no room ends with «…». `size`: 4 at least. */
+size_t kp_text_visible_cut(char *out, size_t size, const char *bytes, size_t length);
 /* Writes bytes where XML and HTML take text or the value of an attribute. */
 void kp_text_markup(FILE *file, const char *bytes, size_t length);
 

@@ -1,12 +1,12 @@
 /* The screen that the command line asks for; see tui_screen.h. */
 #include "profiler/tui_screen.h"
 
-#include <langinfo.h>
 #include <locale.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/charset.h"
 #include "profiler/output.h"
 #include "profiler/say.h"
 #include "tui/roles.h"
@@ -36,8 +36,9 @@ const struct kp_option_group kp_tui_screen_group = {"Screen", options};
 /* Whether only ASCII can be shown. Numbers keep the C locale's point. */
 static bool is_ascii(int charset)
 {
+	bool utf8 = kp_charset_is_utf8();
+
 	setlocale(LC_CTYPE, "");
-	bool utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 
 	if (charset == KP_CHARSET_UTF8 && !utf8)
 		setlocale(LC_CTYPE, "C.UTF-8");

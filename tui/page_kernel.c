@@ -26,9 +26,9 @@ static void say_times(struct kp_tui *tui, const struct kp_kernel_row *kernel, si
 		    kp_human_count(kernel->calls).text);
 		return;
 	}
-	SAY("total", "%s in %s launches (%s of them by CUDA graphs)",
+	SAY("total", "%s in %s launch%s (%s of them by CUDA graphs)",
 	    kp_human_duration((double)d->total_ns, DIGITS).text, kp_human_count(kernel->calls).text,
-	    kp_human_count(kernel->graph_calls).text);
+	    kernel->calls == 1 ? "" : "es", kp_human_count(kernel->graph_calls).text);
 	if (d->timed < kernel->calls)
 		SAY("", "%s of them have no times that can be: not counted here",
 		    kp_human_count(kernel->calls - d->timed).text);

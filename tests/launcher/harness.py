@@ -25,6 +25,7 @@ def environment(**changes):
     for name in ("COLUMNS", "NO_COLOR"):
         env.pop(name, None)
     env["KPROF_INJECT_LIB"] = NOTHING
+    env["LC_ALL"] = "C.UTF-8"
     if SANITIZED:
         env["ASAN_OPTIONS"] = "verify_asan_link_order=0"
     for name, value in changes.items():

@@ -1,5 +1,6 @@
 """The words of kprof: help, manual pages, completion, and complaints about wrong command lines."""
 
+import json
 import os
 import re
 import shutil
@@ -19,7 +20,7 @@ class Help(Case):
         return result.stdout.decode()
 
     def options(self, command):
-        return re.findall(r"^ +(?:-\w, )?--([a-z-]+)", self.help("help", command), re.MULTILINE)
+        return re.findall(r"^ {2,6}(?:-\w, )?--([a-z-]+)", self.help("help", command), re.MULTILINE)
 
     def test_every_command_has_help(self):
         for command in COMMANDS:
@@ -116,14 +117,51 @@ class Complaints(Case):
         self.assert_complaint("--quiet=1", "--", "true", says="takes no value")
         self.assert_complaint("--output=", "--", "true", says="empty")
 
+    def test_limits_are_of_timelines(self):
+        trace = f"{SOURCE}/samples/traces/attention_backends.kprof"
+        for form in ("csv", "jsonl", "parquet", "sqlite", "collapsed", "pprof", "openmetrics"):
+            self.assert_complaint("export", "--limit", "10", "-f", form, "-o", self.path("out"),
+                                  trace, says=["--limit", form])
+            self.assertFalse(os.path.exists(self.path("out")))
+            ran = self.kprof("export", "--limit", "0", "-f", form, "-o", self.path("all"), trace)
+            self.assertEqual(ran.returncode, 0, ran.stderr)
+
+    def test_complaints_are_of_what_was_asked(self):
+        trace = f"{SOURCE}/samples/traces/attention_backends.kprof"
+        self.assert_complaint("report", "-", says="from a file, not from the standard input")
+        self.assert_complaint("report", "--fail-on", "operator(gemm).calls > 5%", trace,
+                              says="it is a number, without a unit")
+
+    def test_one_is_no_plural(self):
+        trace = f"{SOURCE}/samples/traces/attention_backends.kprof"
+        merged = self.kprof("merge", trace, "-o", self.path("m.kprof"))
+        self.assertRegex(merged.stderr.decode(), r"records of 1 process and 1 host\n")
+        rows = len(json.loads(self.kprof("report", "-f", "json", trace).stdout)["operators"])
+        text = self.kprof("report", "-f", "markdown", "-n", str(rows - 1), trace).stdout.decode()
+        self.assertIn("1 more operator is not shown.", text)
+
+    def test_endings_are_of_either_case(self):
+        trace = f"{SOURCE}/samples/traces/attention_backends.kprof"
+        for name in ("t.JSON", "t.SpeedScope.json", "t.CSV"):
+            ran = self.kprof("export", "-o", self.path(name), trace)
+            self.assertEqual(ran.returncode, 0, ran.stderr)
+            ran = self.kprof("export", "-o", self.path(name.lower()), trace)
+            self.assertEqual(self.read(name), self.read(name.lower()))
+        ran = self.kprof("report", "-o", self.path("r.HTML"), trace)
+        self.assertTrue(self.read("r.HTML").lower().startswith(b"<!doctype html>"))
+
+    def test_a_self_test_has_rounds(self):
+        self.assert_complaint("ab", "--rounds", "0", "--self-test", says="--rounds")
+
     def test_parts_of_traces_are_checked(self):
         trace = f"{SOURCE}/samples/traces/attention_backends.kprof"
         for option, value, word in (
                 ("--from", "soon", "in seconds"), ("--from", "-1", "in seconds"),
                 ("--to", "1 h", "in seconds"), ("--from", "1e9", "nothing lies between"),
+                ("--from=1 --to", "0", "not before"),
                 ("--process", "x", "number of a process"), ("--process", "1", "no such process"),
                 ("--range", ":1-2", "NAME:N"), ("--range", "nobody", "the trace has none")):
-            result = self.kprof("report", f"{option}={value}", trace)
+            result = self.kprof("report", *re.split(" (?=--)", f"{option}={value}"), trace)
             self.assertEqual((result.returncode, result.stdout), (125, b""), (option, value))
             self.assertIn(word, result.stderr.decode())
             self.assertEqual(result.stderr.count(b"\n"), 1)

@@ -128,6 +128,20 @@ class Pages(HtmlCase):
         self.assertGreater(marks, 0)
         self.assertEqual(list(page.texts).count(", written out"), marks)
 
+    def test_the_timeline_ends_as_the_span_does(self):
+        """A GPU's span begins and ends with memory operations, too; windows are said."""
+        for trace in TRACES:
+            page, report = self.page(trace), self.report_json(trace)
+            for gpu in range(len(report["gpus"])):
+                span, windows = re.findall(r"busy [0-9.]+% of ([^ <]+)( in windows)?</span>",
+                                           self.text)[gpu]
+                first, end = re.findall(r'class="ends"><span>([^<]*)</span><span>([^<]*)<',
+                                        self.text)[gpu]
+                if not windows:
+                    self.assertEqual((first, end), ("0", span), trace)
+                else:
+                    self.assertEqual((first, end.split(" ")[1]), ("first activity", "later"))
+
     def test_the_plan_is_that_of_kprof_plan(self):
         """At most what its bytes and launches allow; at no cost only where nothing of that is known."""
         seen = set()

@@ -119,6 +119,29 @@ class RoundTrips(ImportCase):
             if out.endswith("sqlite"):
                 self.assertEqual(after["processes"][0]["kernels_missing"], 0)
 
+    def test_exports_of_kprof_are_called_so(self):
+        for extension, words in (("sqlite", "SQLite export of kprof"),
+                                 ("json", "Chrome trace of kprof")):
+            after = self.round_trip(RECORDED[1], extension)
+            self.assertEqual({row["source"] for row in after["processes"]},
+                             {f"{words} (there.{extension})"})
+            self.assertIn("source: " + words, self.stderr)
+
+    def test_zero_of_a_gpu_is_no_absence(self):
+        for trace in RECORDED:
+            minor = [row["compute_minor"] for row in self.report_json(trace)["gpus"]]
+            self.assertIn(0, minor)
+            after = self.round_trip(trace, "sqlite")["gpus"]
+            self.assertEqual([row["compute_minor"] for row in after], minor)
+
+    def test_who_ran_survives(self):
+        for trace in RECORDED:
+            before = self.report_json(trace)["processes"]
+            for extension in ("sqlite", "json"):
+                after = self.round_trip(trace, extension)["processes"]
+                for key in ("command", "host", "rank"):
+                    self.assertEqual([row[key] for row in after], [row[key] for row in before])
+
     def test_ranges_survive(self):
         before = self.report_json(RECORDED[1])["ranges"]
         self.assertIsNotNone(before)
@@ -268,6 +291,8 @@ class Broken(ImportCase):
         self.refuse("a", b"{}", "traceEvents")
         self.refuse("a", b"[]", "traceEvents")
         self.refuse("a", b'{"traceEvents": {}}', "no list")
+        self.refuse("a", b'{"traceEvents": []}', "its traceEvents hold no event")
+        self.refuse("a", b'{"traceEvents": [{}]}', "its traceEvents hold no event")
         self.refuse("a", {"traceEvents": [annotation("cpu", 1, 2, "cpu_op")]}, "nothing ran")
         with open(RECORDED[1], "rb") as file:
             self.refuse("a", file.read(), "trace of kprof already")

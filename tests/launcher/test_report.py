@@ -183,13 +183,32 @@ class Text(Case):
     def test_fits_the_width(self):
         names = ["a" * 300, "ü" * 300, "名" * 150, "hex:" + (b"\xff" * 200).hex(), "<" * 90]
         trace = self.make_trace(*names, COMMAND="./x " + "long " * 100)
-        for columns in ("80", "10", "100", "200"):
+        for columns in ("80", "10", "50", "60", "100", "200"):
             for options in ([], ["--shares"], ["--by", "kernel"], ["--names", "mangled"],
                             ["--names", "full", "--shares", "--by", "kernel"]):
                 text = self.report(*options, trace, env=environment(COLUMNS=columns))
                 longest = max(width(line) for line in text.splitlines())
-                self.assertLessEqual(longest, max(80, int(columns)), text)
+                self.assertLessEqual(longest, max(50, int(columns)), text)
                 self.assertIn("…", text)
+
+    def test_text_has_the_characters_of_the_locale(self):
+        """Where the locale has no UTF-8: ASCII of the same width; documents are UTF-8 always."""
+        trace = self.make_trace("é" * 5, "名" * 60, "hex:" + b"\xff".hex() * 3)
+        for options in ([], ["--shares", "--by", "kernel"], ["--findings"]):
+            want = self.report(*options, trace)
+            text = self.report(*options, trace, env=environment(LC_ALL="C"))
+            self.assertTrue(text.isascii())
+            self.assertEqual([width(line) for line in text.splitlines()],
+                             [width(line) for line in want.splitlines()])
+            self.assertEqual(re.sub("[^ -~\n]|[?~ux]", "", want), re.sub("[?~ux]", "", text))
+        text = self.report(trace, env=environment(LC_ALL="C"))
+        self.assertRegex(text, r"\d+us ")
+        self.assertIn("?????", text)
+        for form in ("yaml", "markdown", "csv", "html"):
+            self.assertEqual(self.report("-f", form, trace, env=environment(LC_ALL="C")),
+                             self.report("-f", form, trace))
+        for words in (["info", trace], ["diff", trace, trace], ["help", "report"]):
+            self.assertTrue(self.kprof(*words, env=environment(LC_ALL="C")).stdout.isascii())
 
     def test_the_title_of_the_names_has_room(self):
         text = self.report("--shares", "--by", "variant", self.make_trace("a", UNTIMED="1"))
@@ -209,6 +228,28 @@ class Text(Case):
             ran = self.kprof("report", "-f", form, "--iterations", "nope", self.make_trace("a"))
             self.assertEqual((ran.returncode, ran.stdout), (125, b""))
             self.assertIn(b"--iterations nope: the trace has no such NVTX range", ran.stderr)
+
+    def test_names_in_sentences_are_whole(self):
+        trace = os.path.join(SOURCE, "samples/traces/torch_decode.kprof")
+        text = " ".join(self.report("--iterations", "auto", trace).split())
+        self.assertIn("each begins with vectorized_elementwise_kernel<8, "
+                      "masked_fill_kernel(BFloat16, bool)>", text)
+
+    def test_by_kernel_ranks_whole_kernels(self):
+        """Whatever operators the launches of a kernel do: it has one row, and all that is its."""
+        trace = os.path.join(SOURCE, "samples/traces/torch_decode.kprof")
+        kernels = {}
+        for row in json.loads(self.report("--format", "json", trace))["kernels"]:
+            kernels.setdefault(row["id"], []).append(row)
+        self.assertTrue(any(len(rows) > 1 for rows in kernels.values()))
+        want = sorted((-sum(row["total_ns"] for row in rows), sum(row["calls"] for row in rows))
+                      for rows in kernels.values())
+        text = self.report("--by", "kernel", "-n", "0", "-t", "15", trace)
+        table = text[text.index("Share "):].split("\n\n")[0].splitlines()[1:]
+        self.assertEqual([int(re.search(r"[mµn]?s +(\d+) ", line)[1]) for line in table],
+                         [calls for _, calls in want])
+        self.assertRegex(table[1], r"^18.1% \* 23.3ms +10948 .* rope, norm ")
+        self.assertIn(f"{len(table)} kernels", text)
 
     def test_top_counts_the_rest(self):
         trace = self.make_trace(*(f"k{i}" for i in range(15)))

@@ -122,6 +122,11 @@ static void test_text_visible_hides_no_control(void **state)
 	assert_string_equal(out, "ab");
 	assert_int_equal(kp_text_visible(out, 1, "ab", 2), 0);
 	assert_string_equal(out, "");
+	/* What is cut says so. */
+	assert_int_equal(kp_text_visible_cut(out, 7, "abcdef", 6), 6);
+	assert_string_equal(out, "abcdef");
+	assert_int_equal(kp_text_visible_cut(out, 7, "abcdefg", 7), 6);
+	assert_string_equal(out, "abc…");
 }
 
 static void assert_fit(const char *text, size_t columns, const char *expected)

@@ -390,6 +390,40 @@ static void test_plan_limits(void **state)
 	ranked_end(&ranked);
 }
 
+/* A target may quote a ceiling as it is printed, with two decimals; the goal is then the ceiling.
+ */
+static void test_plan_quotes_the_ceiling(void **state)
+{
+	struct ranked ranked = rank_recorded("traffic_alternating");
+	struct kp_plan_inputs inputs = inputs_of(NULL, 0);
+	char error[KP_PLAN_ERROR_BYTES];
+	struct kp_plan *plan;
+
+	(void)state;
+	assert_int_equal(kp_plan_build(ranked.report, &inputs, &plan, error), KP_OK);
+	double ceiling = plan->cards[0].ceiling, share = plan->cards[0].share_pct / 100;
+	const char *name = plan->cards[0].name;
+	struct kp_plan_wish target = {.name = name, .target = ceiling + 0.004};
+	struct kp_plan_wish whole = {.name = name,
+				     .whole_target = kp_plan_amdahl(share, ceiling) + 0.004};
+	kp_plan_destroy(plan);
+
+	const struct kp_plan_wish *quotes[] = {&target, &whole};
+	for (size_t i = 0; i < 2; i++) {
+		inputs = inputs_of(quotes[i], 1);
+		assert_int_equal(kp_plan_build(ranked.report, &inputs, &plan, error), KP_OK);
+		assert_near(card_of(plan, name)->outcomes[KP_PLAN_GOAL].operator_speedup, ceiling);
+		kp_plan_destroy(plan);
+	}
+	target.target = ceiling + 0.006;
+	inputs = inputs_of(&target, 1);
+	refuse(ranked.report, &inputs, "beyond physics");
+	whole.whole_target += 0.002;
+	inputs = inputs_of(&whole, 1);
+	refuse(ranked.report, &inputs, "beyond physics");
+	ranked_end(&ranked);
+}
+
 /* ---- ids ---- */
 
 /* The same kernel has one id in any trace; other kernels have others. */
@@ -428,6 +462,7 @@ int main(void)
 		cmocka_unit_test(test_plan_refuses_fleets),
 		cmocka_unit_test(test_plan_refuses_empty_traces),
 		cmocka_unit_test(test_plan_limits),
+		cmocka_unit_test(test_plan_quotes_the_ceiling),
 		cmocka_unit_test(test_plan_ids_are_stable),
 	};
 
