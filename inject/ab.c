@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "inject/ab_alone.h"
 #include "inject/ab_extra.h"
 #include "inject/ab_graph_calls.h"
 #include "inject/ab_match.h"
@@ -21,7 +22,6 @@
 #include "inject/ab_sequence.h"
 #include "inject/ab_state.h"
 #include "inject/ab_trial.h"
-#include "inject/floats.h"
 #include "inject/hooks.h"
 #include "inject/state.h"
 
@@ -222,26 +222,6 @@ void kp_ab_work(bool ends)
 }
 
 /* ---- a launch ---- */
-
-/* What is the program's in a thread while that does kprof's work. */
-struct outside {
-	struct kp_floats floats;
-	int error;
-};
-
-static void enter(struct outside *outside)
-{
-	outside->error = errno;
-	kp_floats_hold(&outside->floats);
-	kp_ab_inside = true;
-}
-
-static void leave(const struct outside *outside)
-{
-	kp_ab_inside = false;
-	kp_floats_let(&outside->floats);
-	errno = outside->error;
-}
 
 static void count(uint32_t rule, enum kp_ab_count which)
 {
@@ -452,7 +432,7 @@ static __attribute__((noinline)) bool look_at_launch(const struct kp_ab_launch *
 						     const struct kp_ab_layout *layout)
 {
 	struct kp_ab_seen seen;
-	struct outside outside;
+	struct kp_ab_alone alone;
 	bool replaced;
 
 	if (!find_own() || !kp_ab_see(launch, layout, &seen))
@@ -460,9 +440,9 @@ static __attribute__((noinline)) bool look_at_launch(const struct kp_ab_launch *
 	own->product = false;
 	own->launch = launch;
 	own->view = &seen.view;
-	enter(&outside);
+	kp_ab_alone_begins(&alone);
 	replaced = look(rules, &seen.view, stream_of(launch->stream, launch->per_thread));
-	leave(&outside);
+	kp_ab_alone_ends(&alone);
 	return replaced;
 }
 
@@ -524,7 +504,7 @@ bool kp_ab_product_looked_at(uint32_t rules, const int64_t *symbols, CUstream st
 			     bool host_scalars)
 {
 	const struct kp_ab_view view = {symbols, NULL, NULL, 0};
-	struct outside outside;
+	struct kp_ab_alone alone;
 	bool replaced;
 
 	if (!find_own())
@@ -535,18 +515,18 @@ bool kp_ab_product_looked_at(uint32_t rules, const int64_t *symbols, CUstream st
 	}
 	own->product = true;
 	own->launch = NULL;
-	enter(&outside);
+	kp_ab_alone_begins(&alone);
 	replaced = look(rules, &view, stream);
-	leave(&outside);
+	kp_ab_alone_ends(&alone);
 	return replaced;
 }
 
 bool kp_ab_original_ran(bool succeeded)
 {
-	struct outside outside;
+	struct kp_ab_alone alone;
 	bool again = false;
 
-	enter(&outside);
+	kp_ab_alone_begins(&alone);
 	if (own->marked && succeeded && !kp_ab_graph_call_ends(&own->job, &own->place))
 		lose_capture();
 	own->marked = false;
@@ -559,7 +539,7 @@ bool kp_ab_original_ran(bool succeeded)
 		kp_hooks_issued(1); /* what is counted otherwise is one launch */
 	if (!again)
 		kp_ab_open = KP_AB_OPEN_NOTHING;
-	leave(&outside);
+	kp_ab_alone_ends(&alone);
 	return again;
 }
 

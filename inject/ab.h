@@ -22,6 +22,7 @@
  * elsewhere), ab_shadow.c, ab_extra.c, ab_truth.c and ab_judge.c (comparison), ab_turns.c (whose
  * turn it is), ab_times.c, ab_counts.c and ab_write.c (results), ab_watch.c (switches, and
  * who watches), ab_gemm.c (calls of cuBLAS), ab_attributes.c (of launches),
+ * ab_alone.c (what nothing of the program's interrupts),
  * ab_sequence*.c (several launches, ab_sequence.h),
  * ab_graph*.c (graphs).
  */

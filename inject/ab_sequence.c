@@ -2,7 +2,6 @@
 #define __CUDA_API_VERSION_INTERNAL
 #include "inject/ab_sequence_state.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "inject/ab_sequence_recognise.h"
@@ -194,8 +193,7 @@ static bool begins(const struct arrival *arrival, CUresult *result)
 static __attribute__((noinline)) bool take(const struct arrival *arrival, CUresult *result)
 {
 	bool taken = false;
-	int error = errno;
-	struct kp_ab_sequence_guard guard;
+	struct kp_ab_alone guard;
 
 	*result = CUDA_SUCCESS;
 	kp_ab_sequence_lock(&guard);
@@ -211,7 +209,6 @@ static __attribute__((noinline)) bool take(const struct arrival *arrival, CUresu
 	if (!taken && *result == CUDA_SUCCESS && arrival->members)
 		taken = begins(arrival, result);
 	kp_ab_sequence_unlock(&guard);
-	errno = error;
 	return taken || *result != CUDA_SUCCESS;
 }
 

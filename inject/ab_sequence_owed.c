@@ -2,8 +2,6 @@
 #define __CUDA_API_VERSION_INTERNAL
 #include "inject/ab_sequence_state.h"
 
-#include <errno.h>
-
 #include "inject/ab_sequence_memory.h"
 #include "inject/ab_state.h"
 #include "inject/hooks.h"
@@ -22,59 +20,25 @@ static CUresult(CUDAAPI *alloc_async)(CUdeviceptr *, size_t, CUstream);
 
 /* ---- the lock ---- */
 
-/* Not those by which a fault of this thread's own shows. */
-static void choose_signals(sigset_t *out)
+void kp_ab_sequence_lock(struct kp_ab_alone *guard)
 {
-	static const int own_faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
-
-	sigfillset(out);
-	for (size_t i = 0; i < sizeof(own_faults) / sizeof(own_faults[0]); i++)
-		sigdelset(out, own_faults[i]);
-}
-
-/*
- * What another tool does in the midst of the driver's work for this passes all doors, too. A
- * signal's handler may jump out where signals are not blocked: nothing may be left open there.
- */
-static void be_undisturbed(struct kp_ab_sequence_guard *guard)
-{
-	sigset_t signals;
-
-	choose_signals(&signals);
-	pthread_sigmask(SIG_BLOCK, &signals, &guard->signals);
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &guard->cancel);
-	kp_floats_hold(&guard->floats);
-	guard->inside = kp_ab_inside;
-	kp_ab_inside = true;
-}
-
-static void be_disturbed(const struct kp_ab_sequence_guard *guard)
-{
-	kp_ab_inside = guard->inside;
-	kp_floats_let(&guard->floats);
-	pthread_setcancelstate(guard->cancel, NULL);
-	pthread_sigmask(SIG_SETMASK, &guard->signals, NULL);
-}
-
-void kp_ab_sequence_lock(struct kp_ab_sequence_guard *guard)
-{
-	be_undisturbed(guard);
+	kp_ab_alone_begins(guard);
 	pthread_mutex_lock(&kp_ab_sequence.lock);
 }
 
-bool kp_ab_sequence_trylock(struct kp_ab_sequence_guard *guard)
+bool kp_ab_sequence_trylock(struct kp_ab_alone *guard)
 {
-	be_undisturbed(guard);
+	kp_ab_alone_begins(guard);
 	if (pthread_mutex_trylock(&kp_ab_sequence.lock) == 0)
 		return true;
-	be_disturbed(guard);
+	kp_ab_alone_ends(guard);
 	return false;
 }
 
-void kp_ab_sequence_unlock(const struct kp_ab_sequence_guard *guard)
+void kp_ab_sequence_unlock(const struct kp_ab_alone *guard)
 {
 	pthread_mutex_unlock(&kp_ab_sequence.lock);
-	be_disturbed(guard);
+	kp_ab_alone_ends(guard);
 }
 
 /* ---- what is held ---- */
@@ -259,8 +223,7 @@ static bool hold_free(uint64_t memory, CUstream stream, CUresult *result)
 bool kp_ab_sequence_holds_free(const void *function, uint64_t memory, CUstream stream,
 			       CUresult *result)
 {
-	struct kp_ab_sequence_guard guard;
-	int error = errno;
+	struct kp_ab_alone guard;
 	bool held;
 
 	if (!free_async || function != *(void *const *)(const void *)&free_async)
@@ -268,24 +231,25 @@ bool kp_ab_sequence_holds_free(const void *function, uint64_t memory, CUstream s
 	kp_ab_sequence_lock(&guard);
 	held = hold_free(memory, stream, result);
 	kp_ab_sequence_unlock(&guard);
-	errno = error;
 	return held;
 }
 
+/* The program's pointer may be no good: it is written to as the driver would, with nothing held up.
+ */
 bool kp_ab_sequence_makes_alloc(const void *function, uint64_t *memory, size_t bytes,
 				CUstream stream)
 {
-	struct kp_ab_sequence_guard guard;
-	int error = errno;
+	struct kp_ab_alone guard;
+	CUdeviceptr given = 0;
 	bool made;
 
-	if (!alloc_async || function != *(void *const *)(const void *)&alloc_async)
+	if (!alloc_async || function != *(void *const *)(const void *)&alloc_async || !memory)
 		return false;
 	kp_ab_sequence_lock(&guard);
-	made = is_of_what_is_held(stream) &&
-	       alloc_async((CUdeviceptr *)memory, bytes, stream) == CUDA_SUCCESS;
+	made = is_of_what_is_held(stream) && alloc_async(&given, bytes, stream) == CUDA_SUCCESS;
 	kp_ab_sequence_unlock(&guard);
-	errno = error;
+	if (made)
+		*memory = given;
 	return made;
 }
 

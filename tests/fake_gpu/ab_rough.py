@@ -1,0 +1,46 @@
+"""Scenarios of kprof ab with programs that jump, fault and ask in the midst: a part of scenarios.py."""
+
+import os
+
+from ab import run_ab
+from ab_sequences import SWAP, rules
+from harness import require_equal
+from scenario import Scenario
+
+# Of one launch, beside the sequences.
+SINGLE = """- name: single
+  kernel: seq_other
+  parameters: [8, 8, 8, 4]
+  replace:
+    library: {library}
+    entry: {entry}
+    arguments: [{{ptr: ptr(0)}}, {{ptr: ptr(1)}}, {{u64: u64(2)}}, {{u32: u32(3)}}]
+  inputs: [{{name: a, address: ptr(1), dtype: fp32, rows: 1, columns: u64(2) / 4}}]
+  outputs: [{{name: b, address: ptr(0), dtype: fp32, rows: 1, columns: u64(2) / 4}}]
+  repeatable: true
+  other_inputs: false
+"""
+
+
+def run_rough(scenario, place, status=122, entry="one", **of_rules):
+    """The same as without kprof comes out."""
+    single = SINGLE.format(library=os.path.join(place.fakes, "libcandidate_sequence.so"),
+                           entry=entry)
+    return run_ab(scenario, place, scenario.args, SWAP, rules(place, **of_rules) + single, status,
+                  program="prog_sequence_rough")
+
+
+def play_inside(scenario, place):
+    """A signal waits while a launch is looked at: what others hold is not passed by later."""
+    outcome = run_rough(scenario, place, entry="one_signals")
+    require_equal("of the launch", outcome.rule("single")["launches"]["eligible"], 1)
+    require_equal("held", outcome.rule("three")["not_replaced"]["other_call"], 1)
+
+
+def rough(name, play):
+    return Scenario(f"ab_rough_{name}", program="prog_sequence_rough", args=[name], play=play)
+
+
+SCENARIOS = [
+    rough("inside", play_inside),
+]
