@@ -23,6 +23,7 @@
 #include "inject/ab_state.h"
 #include "inject/ab_trial.h"
 #include "inject/hooks.h"
+#include "inject/library.h"
 #include "inject/state.h"
 
 struct kp_ab_state kp_ab = {.rare = PTHREAD_MUTEX_INITIALIZER, .results = {.fd = -1}};
@@ -457,6 +458,23 @@ static __attribute__((noinline)) void look_at_stream(const struct kp_ab_launch *
 		own->strayed = true;
 }
 
+void kp_ab_drop(void)
+{
+	if (own->marked)
+		lose_capture();
+	forget_before();
+	kp_ab_open = KP_AB_OPEN_NOTHING;
+}
+
+/* With one open. A launch is no part of another: not even where a tool makes it in its midst. */
+static __attribute__((noinline)) bool is_part_of_call(const void *here)
+{
+	if (kp_ab_open == KP_AB_OPEN_CALL && kp_library_is_within(here))
+		return true;
+	kp_ab_drop();
+	return false;
+}
+
 bool kp_ab_launch_begins(const struct kp_ab_launch *launch, CUresult *result)
 {
 	const struct kp_ab_layout *layout;
@@ -464,8 +482,10 @@ bool kp_ab_launch_begins(const struct kp_ab_launch *launch, CUresult *result)
 
 	if (kp_ab_is_on() && kp_ab_inside)
 		look_at_stream(launch);
-	if (!kp_ab_is_on() || kp_ab_inside || kp_ab_open)
-		return false; /* no rules, kprof's own, or in the midst of another */
+	if (!kp_ab_is_on() || kp_ab_inside)
+		return false; /* no rules, or kprof's own */
+	if (kp_ab_open && is_part_of_call(launch))
+		return false;
 	if (kp_ab_sequence_is_on() && kp_ab_sequence_takes(launch, result))
 		return true;
 	rules = kp_ab_match(launch->function, &layout);

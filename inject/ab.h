@@ -129,6 +129,18 @@ struct kp_ab_product {
 /* The same for a call; the result is cuBLAS's: 0. */
 bool kp_ab_product_begins(const struct kp_ab_product *product);
 
+/*
+ * Another begins while one is open that is not around it: the other was left by a jump, and nothing
+ * comes of it any more.
+ */
+void kp_ab_drop(void);
+/* At the beginning of a call that is not within another. */
+static inline void kp_ab_call_begins(void)
+{
+	if (kp_ab_open && !kp_ab_inside)
+		kp_ab_drop();
+}
+
 /* After the original. True: it has to run again, at once, as before. */
 bool kp_ab_original_ran(bool succeeded);
 static inline bool kp_ab_again(enum kp_ab_open what, bool succeeded)

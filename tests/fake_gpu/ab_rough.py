@@ -4,7 +4,7 @@ import os
 
 from ab import run_ab
 from ab_sequences import SWAP, rules
-from harness import require_equal
+from harness import require, require_equal
 from scenario import Scenario
 
 # Of one launch, beside the sequences.
@@ -30,6 +30,13 @@ def run_rough(scenario, place, status=122, entry="one", **of_rules):
                   program="prog_sequence_rough")
 
 
+def play_again(scenario, place):
+    """Behind a launch that was left nothing runs twice, and what is right is not called wrong."""
+    rule = run_rough(scenario, place, status=0).rule("single")
+    require_equal("wrong", (rule["comparisons_wrong"], rule["fault"]), (0, None))
+    require(rule["launches"]["shadowed"] >= 4 and rule["comparisons"] > 0, f"{rule}")
+
+
 def play_inside(scenario, place):
     """A signal waits while a launch is looked at: what others hold is not passed by later."""
     outcome = run_rough(scenario, place, entry="one_signals")
@@ -42,5 +49,6 @@ def rough(name, play):
 
 
 SCENARIOS = [
+    rough("again", play_again),
     rough("inside", play_inside),
 ]
