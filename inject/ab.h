@@ -129,12 +129,9 @@ struct kp_ab_product {
 /* The same for a call; the result is cuBLAS's: 0. */
 bool kp_ab_product_begins(const struct kp_ab_product *product);
 
-/*
- * Another begins while one is open that is not around it: the other was left by a jump, and nothing
- * comes of it any more.
- */
+/* What is open was left by a jump: nothing comes of it any more. */
 void kp_ab_drop(void);
-/* At the beginning of a call that is not within another. */
+/* One that is not within another. */
 static inline void kp_ab_call_begins(void)
 {
 	if (kp_ab_open && !kp_ab_inside)

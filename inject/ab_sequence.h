@@ -25,8 +25,8 @@
  * sequences are left alone after a while.
  *
  * Threading: one lock guards all; it is taken where something is held, or is to be. What holds it
- * may call the driver, never the program; the thread cannot be cancelled or interrupted by signals
- * meanwhile.
+ * may call the driver, never the program, and touches no memory of the program's, which might not
+ * be there; the thread cannot be cancelled or interrupted by signals meanwhile.
  *
  * Files: ab_sequence.c (the way of a launch), ab_sequence_calls.c (all that ends it),
  * ab_sequence_owed.c (what is held, and left unwritten), ab_sequence_hold.c (copies of launches),

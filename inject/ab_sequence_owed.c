@@ -234,22 +234,18 @@ bool kp_ab_sequence_holds_free(const void *function, uint64_t memory, CUstream s
 	return held;
 }
 
-/* The program's pointer may be no good: it is written to as the driver would, with nothing held up.
- */
 bool kp_ab_sequence_makes_alloc(const void *function, uint64_t *memory, size_t bytes,
 				CUstream stream)
 {
 	struct kp_ab_alone guard;
-	CUdeviceptr given = 0;
 	bool made;
 
-	if (!alloc_async || function != *(void *const *)(const void *)&alloc_async || !memory)
+	if (!alloc_async || function != *(void *const *)(const void *)&alloc_async)
 		return false;
 	kp_ab_sequence_lock(&guard);
-	made = is_of_what_is_held(stream) && alloc_async(&given, bytes, stream) == CUDA_SUCCESS;
+	made = is_of_what_is_held(stream) &&
+	       alloc_async((CUdeviceptr *)memory, bytes, stream) == CUDA_SUCCESS;
 	kp_ab_sequence_unlock(&guard);
-	if (made)
-		*memory = given;
 	return made;
 }
 

@@ -44,6 +44,12 @@ def play_inside(scenario, place):
     require_equal("held", outcome.rule("three")["not_replaced"]["other_call"], 1)
 
 
+def play_fault(scenario, place):
+    """A fault of the program's own leaves no lock behind."""
+    outcome = run_rough(scenario, place)
+    require(outcome.rule("three")["launches"]["seen"] > 0, f"{outcome.rule('three')}")
+
+
 def rough(name, play):
     return Scenario(f"ab_rough_{name}", program="prog_sequence_rough", args=[name], play=play)
 
@@ -51,4 +57,6 @@ def rough(name, play):
 SCENARIOS = [
     rough("again", play_again),
     rough("inside", play_inside),
+    rough("fault", play_fault),
+    rough("fault_alloc", play_fault),
 ]
