@@ -13,6 +13,9 @@
 
 /* Memory that the program gave back, and whose giving back is held. */
 #define KP_AB_FREED_MOST 32U
+struct kp_ab_freed {
+	uint64_t at, bytes;
+};
 
 struct kp_ab_sequence_state {
 	pthread_mutex_t lock;
@@ -28,7 +31,7 @@ struct kp_ab_sequence_state {
 	/* Behind a replacement that left these unwritten, as bits of its buffers; else 0. */
 	uint32_t owed, owing; /* of this rule */
 	/* What the program gave back since the first launch that is held, in order. */
-	uint64_t freed[KP_AB_FREED_MOST];
+	struct kp_ab_freed freed[KP_AB_FREED_MOST];
 	uint32_t freed_count;
 	/* By rule: how often in a row what was left unwritten was written after all; and sequences
 	 * that were left alone for it since. */

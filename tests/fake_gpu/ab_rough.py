@@ -50,6 +50,12 @@ def play_fault(scenario, place):
     require(outcome.rule("three")["launches"]["seen"] > 0, f"{outcome.rule('three')}")
 
 
+def play_frees(scenario, place):
+    """What the driver does not take back it refuses at once."""
+    rule = run_rough(scenario, place).rule("three")
+    require_equal("ended by them", rule["not_replaced"]["other_call"], 3)
+
+
 def rough(name, play):
     return Scenario(f"ab_rough_{name}", program="prog_sequence_rough", args=[name], play=play)
 
@@ -59,4 +65,5 @@ SCENARIOS = [
     rough("inside", play_inside),
     rough("fault", play_fault),
     rough("fault_alloc", play_fault),
+    rough("frees", play_frees),
 ]

@@ -8,6 +8,8 @@
 
 #include "tests/fake_gpu/driver/order.h"
 
+#define POOL 0x500100U /* a handle */
+
 /* Allocations that are alive. With the lock. */
 static struct allocation {
 	CUdeviceptr at;
@@ -65,6 +67,18 @@ static const struct allocation *find(CUdeviceptr at)
 	return found;
 }
 
+bool kp_fake_is_device(CUdeviceptr at)
+{
+	const struct allocation *found;
+	bool is;
+
+	kp_fake_lock();
+	found = find(at);
+	is = found && found->kind <= KP_FAKE_MEMORY_POOL;
+	kp_fake_unlock();
+	return is;
+}
+
 KP_FAKE_EXPORT CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *bytes, CUdeviceptr at)
 {
 	CUresult result = kp_fake_ready();
@@ -86,8 +100,9 @@ KP_FAKE_EXPORT CUresult cuPointerGetAttribute(void *out, CUpointer_attribute att
 					      CUdeviceptr at)
 {
 	CUresult result = kp_fake_ready();
+	bool is_pool = attribute == CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE;
 	const struct allocation *found;
-	unsigned value = 0;
+	uint64_t value = 0;
 
 	if (result != CUDA_SUCCESS)
 		return result;
@@ -100,12 +115,17 @@ KP_FAKE_EXPORT CUresult cuPointerGetAttribute(void *out, CUpointer_attribute att
 		value = found && found->kind == KP_FAKE_MEMORY_MANAGED;
 	else if (attribute == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL)
 		value = found ? (unsigned)found->device : 0;
+	else if (is_pool)
+		value = found && found->kind == KP_FAKE_MEMORY_POOL ? POOL : 0;
 	else
 		found = NULL;
 	kp_fake_unlock();
 	if (!out || !found)
 		return CUDA_ERROR_INVALID_VALUE;
-	*(unsigned *)out = value; /* managed: an unsigned int, too, as the header says */
+	if (is_pool)
+		*(uint64_t *)out = value;
+	else
+		*(unsigned *)out = (unsigned)value; /* managed, too, as the header says */
 	return CUDA_SUCCESS;
 }
 
@@ -181,7 +201,7 @@ KP_FAKE_EXPORT CUresult cuMemAllocAsync(CUdeviceptr *out, size_t bytes, CUstream
 	if (result != CUDA_SUCCESS)
 		return result;
 	kp_fake_order_op(stream);
-	return allocate(out, bytes, KP_FAKE_MEMORY_DEVICE);
+	return allocate(out, bytes, KP_FAKE_MEMORY_POOL);
 }
 
 KP_FAKE_EXPORT CUresult cuMemFreeAsync(CUdeviceptr memory, CUstream handle)
@@ -191,5 +211,6 @@ KP_FAKE_EXPORT CUresult cuMemFreeAsync(CUdeviceptr memory, CUstream handle)
 
 	if (result != CUDA_SUCCESS)
 		return result;
-	return kp_fake_free(memory, stream) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	return kp_fake_is_device(memory) && kp_fake_free(memory, stream) ? CUDA_SUCCESS
+									 : CUDA_ERROR_INVALID_VALUE;
 }

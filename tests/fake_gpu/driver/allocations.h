@@ -4,10 +4,17 @@
 
 #include "tests/fake_gpu/driver/gpu.h"
 
-enum kp_fake_memory { KP_FAKE_MEMORY_DEVICE, KP_FAKE_MEMORY_HOST, KP_FAKE_MEMORY_MANAGED };
+enum kp_fake_memory {
+	KP_FAKE_MEMORY_DEVICE,
+	KP_FAKE_MEMORY_POOL,   /* the device's, given out in the order of a stream */
+	KP_FAKE_MEMORY_HOST,
+	KP_FAKE_MEMORY_MANAGED
+};
 
 /* Zeroed; 0: there is none. */
 CUdeviceptr kp_fake_allocate(size_t bytes, enum kp_fake_memory kind, CUdevice device);
+/* Whether cuMemFreeAsync takes it: the device's own. */
+bool kp_fake_is_device(CUdeviceptr at);
 /* What a stream has before it may still use it; NULL: the host has waited for all. False: unknown.
  */
 bool kp_fake_free(CUdeviceptr at, struct CUstream_st *behind);
