@@ -127,6 +127,14 @@ __asm__(
 #define GO_ON 0
 #define RETURN(result) (1ULL << 32 | (uint32_t)(result))
 
+/* Whether a function only asks, and about nothing that is to be given back. */
+static bool shows_nothing(enum kp_ab_sequence_kind kind, const uint64_t *arguments)
+{
+	if (kind == KP_AB_SEQUENCE_ASKS_FOURTH)
+		return !kp_ab_sequence_gives_back(arguments[3]);
+	return kind == KP_AB_SEQUENCE_ASKS && !kp_ab_sequence_gives_back(arguments[2]);
+}
+
 /* The slow way through a door; the first arguments of the function. */
 uint64_t kp_ab_sequence_opened(uint64_t number, const uint64_t *arguments)
 {
@@ -146,7 +154,7 @@ uint64_t kp_ab_sequence_opened(uint64_t number, const uint64_t *arguments)
 			held = kp_ab_sequence_makes_alloc(
 				door->target, (uint64_t *)(uintptr_t)arguments[0],
 				(size_t)arguments[1], (CUstream)arguments[2]);
-		if (!held)
+		if (!held && !shows_nothing(door->kind, arguments))
 			result = kp_ab_sequence_interrupt(KP_AB_REASON_OTHER_CALL);
 	}
 	if (door->kind == KP_AB_SEQUENCE_ENDS)

@@ -264,6 +264,18 @@ bool kp_ab_sequence_makes_alloc(const void *function, uint64_t *memory, size_t b
 	return made;
 }
 
+bool kp_ab_sequence_gives_back(uint64_t memory)
+{
+	struct kp_ab_alone guard;
+	bool found = false;
+
+	kp_ab_sequence_lock(&guard);
+	for (uint32_t i = 0; i < kp_ab_sequence.freed_count; i++)
+		found |= memory - kp_ab_sequence.freed[i].at < kp_ab_sequence.freed[i].bytes;
+	kp_ab_sequence_unlock(&guard);
+	return found;
+}
+
 bool kp_ab_sequence_can_free(void)
 {
 	return free_async != NULL;

@@ -3,7 +3,7 @@
 import os
 
 from ab import run_ab
-from ab_sequences import SWAP, rules
+from ab_sequences import ELIDED, SWAP, rules
 from harness import require, require_equal
 from scenario import Scenario
 
@@ -50,6 +50,13 @@ def play_fault(scenario, place):
     require(outcome.rule("three")["launches"]["seen"] > 0, f"{outcome.rule('three')}")
 
 
+def play_asks(scenario, place):
+    """Memory that was given back is no more, whoever asks; other questions end nothing."""
+    rule = run_rough(scenario, place, status=0, **ELIDED).rule("three")
+    require_equal("ended by questions", rule["not_replaced"]["other_call"], 2)
+    require_equal("eligible", rule["launches"]["eligible"], 4)
+
+
 def play_frees(scenario, place):
     """What the driver does not take back it refuses at once."""
     rule = run_rough(scenario, place).rule("three")
@@ -65,5 +72,6 @@ SCENARIOS = [
     rough("inside", play_inside),
     rough("fault", play_fault),
     rough("fault_alloc", play_fault),
+    rough("asks", play_asks),
     rough("frees", play_frees),
 ]
