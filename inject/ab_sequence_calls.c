@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "inject/ab_sequence_memory.h"
 #include "inject/ab_state.h"
 
 #define FINISH_TRIES 50
@@ -130,5 +131,6 @@ void kp_ab_sequence_forget(void)
 	kp_ab_sequence.count = kp_ab_sequence.alive = 0;
 	kp_ab_sequence.owed = kp_ab_sequence.freed_count = 0;
 	kp_ab_sequence.late = CUDA_SUCCESS;
+	kp_ab_sequence_memory_forget();
 	kp_ab_sequence_timer_forget();
 }

@@ -61,11 +61,13 @@ static const struct row rows[] = {
 	ORDERED(cuStreamQuery), ORDERED(cuStreamSynchronize), ORDERED(cuStreamWaitEvent),
 	/* What is held may give this memory back. */
 	{"cuMemGetAddressRange", KP_AB_SEQUENCE_ASKS},
-	{"cuPointerGetAttribute", KP_AB_SEQUENCE_ASKS},
+	{"cuPointerGetAttribute", KP_AB_SEQUENCE_ASKS_POINTER},
 	{"cuPointerGetAttributes", KP_AB_SEQUENCE_ASKS_FOURTH},
 	/* In the order of a stream. */
 	{"cuMemFreeAsync", KP_AB_SEQUENCE_FREES},
 	{"cuMemAllocAsync", KP_AB_SEQUENCE_ALLOCATES},
+	{"cuMemMap", KP_AB_SEQUENCE_MAPS},
+	{"cuMemRelease", KP_AB_SEQUENCE_RELEASES},
 	/* From then on the GPU may wait for the host, */
 	ENDS(cuGraphAddBatchMemOpNode), ENDS(cuGraphAddExternalSemaphoresWaitNode),
 	ENDS(cuGraphAddHostNode), ENDS(cuGraphAddNode), ENDS(cuLaunchHostFunc),
@@ -79,6 +81,8 @@ static const struct row rows[] = {
 	ENDS(cuMemPoolExportPointer), ENDS(cuMemPoolExportToShareableHandle),
 	ENDS(cuMemPoolImportFromShareableHandle), ENDS(cuMemPoolImportPointer),
 	ENDS(cuMulticastBindAddr), ENDS(cuMulticastBindMem),
+	/* or memory may have more than one address. */
+	ENDS(cuMemMapArrayAsync), ENDS(cuMemRetainAllocationHandle),
 };
 /* clang-format on */
 

@@ -63,6 +63,14 @@ def play_frees(scenario, place):
     require_equal("ended by them", rule["not_replaced"]["other_call"], 3)
 
 
+def play_ended(scenario, place):
+    """From a certain call on nothing is held: memory may be seen from elsewhere."""
+    rule = run_rough(scenario, place, status=0).rule("three")
+    launches = rule["launches"]
+    require_equal("before", launches["eligible"], 6)
+    require_equal("behind", (launches["seen"], rule["not_replaced"]["holding_off"]), (12, 6))
+
+
 def rough(name, play):
     return Scenario(f"ab_rough_{name}", program="prog_sequence_rough", args=[name], play=play)
 
@@ -74,4 +82,6 @@ SCENARIOS = [
     rough("fault_alloc", play_fault),
     rough("asks", play_asks),
     rough("frees", play_frees),
+    rough("tokens", play_ended),
+    rough("alias", play_ended),
 ]

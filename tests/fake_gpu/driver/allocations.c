@@ -19,14 +19,10 @@ static struct allocation {
 	struct allocation *next;
 } * allocations;
 
-CUdeviceptr kp_fake_allocate(size_t bytes, enum kp_fake_memory kind, CUdevice device)
+void kp_fake_put(CUdeviceptr at, size_t bytes, enum kp_fake_memory kind, CUdevice device)
 {
-	CUdeviceptr at = (CUdeviceptr)calloc(1, bytes);
-	struct allocation *allocation;
+	struct allocation *allocation = kp_fake_alloc(sizeof(*allocation));
 
-	if (!at)
-		return 0;
-	allocation = kp_fake_alloc(sizeof(*allocation));
 	allocation->at = at;
 	allocation->bytes = bytes;
 	allocation->kind = kind;
@@ -35,23 +31,43 @@ CUdeviceptr kp_fake_allocate(size_t bytes, enum kp_fake_memory kind, CUdevice de
 	allocation->next = allocations;
 	allocations = allocation;
 	kp_fake_unlock();
+}
+
+CUdeviceptr kp_fake_allocate(size_t bytes, enum kp_fake_memory kind, CUdevice device)
+{
+	CUdeviceptr at = (CUdeviceptr)calloc(1, bytes);
+
+	if (at)
+		kp_fake_put(at, bytes, kind, device);
 	return at;
 }
 
-bool kp_fake_free(CUdeviceptr at, struct CUstream_st *behind)
+/* One that begins there, and is mapped or not. */
+static bool take_out(CUdeviceptr at, bool is_mapped)
 {
 	struct allocation **link = &allocations, *found;
 
 	kp_fake_lock();
-	while (*link && (*link)->at != at)
+	while (*link &&
+	       ((*link)->at != at || ((*link)->kind == KP_FAKE_MEMORY_MAPPED) != is_mapped))
 		link = &(*link)->next;
 	found = *link;
 	if (found)
 		*link = found->next;
 	kp_fake_unlock();
-	if (!found)
-		return false;
 	free(found);
+	return found != NULL;
+}
+
+bool kp_fake_take_out(CUdeviceptr at)
+{
+	return take_out(at, true);
+}
+
+bool kp_fake_free(CUdeviceptr at, struct CUstream_st *behind)
+{
+	if (!take_out(at, false))
+		return false;
 	if (!kp_fake_order_freed((void *)at, behind))
 		free((void *)at);
 	return true;

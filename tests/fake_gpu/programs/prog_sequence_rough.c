@@ -1,14 +1,14 @@
 /*
  * Programs that do what hardly any does while launches are held, or looked at:
  *
- *	prog_sequence_rough again|inside|fault|fault_alloc|asks|frees|tokens
+ *	prog_sequence_rough again|inside|fault|fault_alloc|asks|frees|tokens|alias
  *
  * «again»: a signal's handler jumps out of launches that a rule looks at. «inside»: the same, of a
  * signal that comes while the replacement runs, and another thread has launches held. «fault»: a
  * launch with a bad pointer, whose fault a handler jumps out of, and another thread's launch.
  * «fault_alloc»: the same of an allocation while a launch is held. «asks»: asks about memory that
  * it has just given back. «frees»: gives back what it may not. «tokens»: asks for what lets others
- * see its memory. It prints what comes out.
+ * see its memory. «alias»: memory at two addresses. It prints what comes out.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -20,7 +20,7 @@
 #include "tests/fake_gpu/programs/sequence_game.h"
 #include "tests/fake_gpu/programs/sequence_kernels.h"
 
-enum { JUMPS = 3, AFTERWARDS = 8, ROUNDS = 6 };
+enum { JUMPS = 3, AFTERWARDS = 8, ROUNDS = 6, PAGE = 1 << 21, MAPPINGS = 20 };
 
 static CUcontext context;
 static CUfunction functions[KERNELS];
@@ -239,6 +239,46 @@ static void play_tokens(void)
 	play_rounds();
 }
 
+/* The memory has one address more: this. */
+static CUdeviceptr map(CUmemGenericAllocationHandle handle)
+{
+	const CUmemAccessDesc access = {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE},
+					.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+	CUdeviceptr out;
+
+	CHECK(cuMemAddressReserve(&out, PAGE, 0, 0, 0));
+	CHECK(cuMemMap(out, PAGE, 0, handle, 0));
+	CHECK(cuMemSetAccess(out, PAGE, &access, 1));
+	return out;
+}
+
+static CUmemGenericAllocationHandle make(void)
+{
+	const CUmemAllocationProp what = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+					  .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}};
+	CUmemGenericAllocationHandle out;
+
+	CHECK(cuMemCreate(&out, PAGE, &what, 0));
+	return out;
+}
+
+/* What is mapped once is like any other, however often handles are used again. */
+static void play_alias(void)
+{
+	CUmemGenericAllocationHandle handle;
+
+	for (int i = 0; i < MAPPINGS; i++) {
+		handle = make();
+		t = map(handle);
+		CHECK(cuMemRelease(handle));
+	}
+	play_rounds();
+	handle = make();
+	t = map(handle);
+	x = map(handle);
+	play_rounds();
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -248,7 +288,7 @@ int main(int argc, char **argv)
 		{"again", play_again},   {"inside", play_inside},
 		{"fault", play_fault},   {"fault_alloc", play_fault_alloc},
 		{"asks", play_asks},     {"frees", play_frees},
-		{"tokens", play_tokens},
+		{"tokens", play_tokens}, {"alias", play_alias},
 	};
 
 	begin();
