@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "inject/ab_alone.h"
 #include "inject/ab_extra.h"
 #include "inject/ab_graph_calls.h"
 #include "inject/ab_match.h"
@@ -21,8 +22,8 @@
 #include "inject/ab_sequence.h"
 #include "inject/ab_state.h"
 #include "inject/ab_trial.h"
-#include "inject/floats.h"
 #include "inject/hooks.h"
+#include "inject/library.h"
 #include "inject/state.h"
 
 struct kp_ab_state kp_ab = {.rare = PTHREAD_MUTEX_INITIALIZER, .results = {.fd = -1}};
@@ -222,26 +223,6 @@ void kp_ab_work(bool ends)
 }
 
 /* ---- a launch ---- */
-
-/* What is the program's in a thread while that does kprof's work. */
-struct outside {
-	struct kp_floats floats;
-	int error;
-};
-
-static void enter(struct outside *outside)
-{
-	outside->error = errno;
-	kp_floats_hold(&outside->floats);
-	kp_ab_inside = true;
-}
-
-static void leave(const struct outside *outside)
-{
-	kp_ab_inside = false;
-	kp_floats_let(&outside->floats);
-	errno = outside->error;
-}
 
 static void count(uint32_t rule, enum kp_ab_count which)
 {
@@ -452,7 +433,7 @@ static __attribute__((noinline)) bool look_at_launch(const struct kp_ab_launch *
 						     const struct kp_ab_layout *layout)
 {
 	struct kp_ab_seen seen;
-	struct outside outside;
+	struct kp_ab_alone alone;
 	bool replaced;
 
 	if (!find_own() || !kp_ab_see(launch, layout, &seen))
@@ -460,9 +441,9 @@ static __attribute__((noinline)) bool look_at_launch(const struct kp_ab_launch *
 	own->product = false;
 	own->launch = launch;
 	own->view = &seen.view;
-	enter(&outside);
+	kp_ab_alone_begins(&alone);
 	replaced = look(rules, &seen.view, stream_of(launch->stream, launch->per_thread));
-	leave(&outside);
+	kp_ab_alone_ends(&alone);
 	return replaced;
 }
 
@@ -477,6 +458,23 @@ static __attribute__((noinline)) void look_at_stream(const struct kp_ab_launch *
 		own->strayed = true;
 }
 
+void kp_ab_drop(void)
+{
+	if (own->marked)
+		lose_capture();
+	forget_before();
+	kp_ab_open = KP_AB_OPEN_NOTHING;
+}
+
+/* With one open. A launch is no part of another: not even where a tool makes it in its midst. */
+static __attribute__((noinline)) bool is_part_of_call(const void *here)
+{
+	if (kp_ab_open == KP_AB_OPEN_CALL && kp_library_is_within(here))
+		return true;
+	kp_ab_drop();
+	return false;
+}
+
 bool kp_ab_launch_begins(const struct kp_ab_launch *launch, CUresult *result)
 {
 	const struct kp_ab_layout *layout;
@@ -484,8 +482,10 @@ bool kp_ab_launch_begins(const struct kp_ab_launch *launch, CUresult *result)
 
 	if (kp_ab_is_on() && kp_ab_inside)
 		look_at_stream(launch);
-	if (!kp_ab_is_on() || kp_ab_inside || kp_ab_open)
-		return false; /* no rules, kprof's own, or in the midst of another */
+	if (!kp_ab_is_on() || kp_ab_inside)
+		return false; /* no rules, or kprof's own */
+	if (kp_ab_open && is_part_of_call(launch))
+		return false;
 	if (kp_ab_sequence_is_on() && kp_ab_sequence_takes(launch, result))
 		return true;
 	rules = kp_ab_match(launch->function, &layout);
@@ -524,7 +524,7 @@ bool kp_ab_product_looked_at(uint32_t rules, const int64_t *symbols, CUstream st
 			     bool host_scalars)
 {
 	const struct kp_ab_view view = {symbols, NULL, NULL, 0};
-	struct outside outside;
+	struct kp_ab_alone alone;
 	bool replaced;
 
 	if (!find_own())
@@ -535,18 +535,18 @@ bool kp_ab_product_looked_at(uint32_t rules, const int64_t *symbols, CUstream st
 	}
 	own->product = true;
 	own->launch = NULL;
-	enter(&outside);
+	kp_ab_alone_begins(&alone);
 	replaced = look(rules, &view, stream);
-	leave(&outside);
+	kp_ab_alone_ends(&alone);
 	return replaced;
 }
 
 bool kp_ab_original_ran(bool succeeded)
 {
-	struct outside outside;
+	struct kp_ab_alone alone;
 	bool again = false;
 
-	enter(&outside);
+	kp_ab_alone_begins(&alone);
 	if (own->marked && succeeded && !kp_ab_graph_call_ends(&own->job, &own->place))
 		lose_capture();
 	own->marked = false;
@@ -559,7 +559,7 @@ bool kp_ab_original_ran(bool succeeded)
 		kp_hooks_issued(1); /* what is counted otherwise is one launch */
 	if (!again)
 		kp_ab_open = KP_AB_OPEN_NOTHING;
-	leave(&outside);
+	kp_ab_alone_ends(&alone);
 	return again;
 }
 

@@ -22,6 +22,7 @@
  * elsewhere), ab_shadow.c, ab_extra.c, ab_truth.c and ab_judge.c (comparison), ab_turns.c (whose
  * turn it is), ab_times.c, ab_counts.c and ab_write.c (results), ab_watch.c (switches, and
  * who watches), ab_gemm.c (calls of cuBLAS), ab_attributes.c (of launches),
+ * ab_alone.c (what nothing of the program's interrupts),
  * ab_sequence*.c (several launches, ab_sequence.h),
  * ab_graph*.c (graphs).
  */
@@ -127,6 +128,15 @@ struct kp_ab_product {
 };
 /* The same for a call; the result is cuBLAS's: 0. */
 bool kp_ab_product_begins(const struct kp_ab_product *product);
+
+/* What is open was left by a jump: nothing comes of it any more. */
+void kp_ab_drop(void);
+/* One that is not within another. */
+static inline void kp_ab_call_begins(void)
+{
+	if (kp_ab_open && !kp_ab_inside)
+		kp_ab_drop();
+}
 
 /* After the original. True: it has to run again, at once, as before. */
 bool kp_ab_original_ran(bool succeeded);

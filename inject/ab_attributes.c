@@ -30,6 +30,8 @@ bool kp_ab_may_replace(const CUlaunchConfig *config)
 
 bool kp_ab_launch_interrupts(CUresult *result)
 {
+	if (kp_ab_open == KP_AB_OPEN_LAUNCH && !kp_ab_inside)
+		kp_ab_drop();
 	if (!kp_ab_sequence_is_pending() || kp_ab_inside)
 		return false;
 	*result = kp_ab_sequence_interrupt(KP_AB_REASON_OTHER_LAUNCH);

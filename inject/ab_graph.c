@@ -2,13 +2,12 @@
 #define __CUDA_API_VERSION_INTERNAL
 #include "inject/ab_graph.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "inject/ab_alone.h"
 #include "inject/ab_graph_calls.h"
-#include "inject/floats.h"
 #include "inject/hooks.h"
 
 #define BUCKETS 1024U
@@ -99,17 +98,15 @@ void kp_ab_graphs_context_gone(CUcontext context)
 
 struct inside {
 	CUstreamCaptureMode mode;
-	struct kp_floats floats;
-	int error;
+	struct kp_ab_alone alone;
 };
 
 /* In the driver's relaxed mode, so that no capture is broken. */
 static struct inside enter(void)
 {
-	struct inside inside = {.mode = CU_STREAM_CAPTURE_MODE_RELAXED, .error = errno};
+	struct inside inside = {.mode = CU_STREAM_CAPTURE_MODE_RELAXED};
 
-	kp_floats_hold(&inside.floats);
-	kp_ab_inside = true;
+	kp_ab_alone_begins(&inside.alone);
 	kp_ab.driver.exchange_capture_mode(&inside.mode);
 	return inside;
 }
@@ -117,9 +114,7 @@ static struct inside enter(void)
 static void leave(struct inside inside)
 {
 	kp_ab.driver.exchange_capture_mode(&inside.mode);
-	kp_ab_inside = false;
-	kp_floats_let(&inside.floats);
-	errno = inside.error;
+	kp_ab_alone_ends(&inside.alone);
 }
 
 static bool is_asked(void)

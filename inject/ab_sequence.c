@@ -2,7 +2,6 @@
 #define __CUDA_API_VERSION_INTERNAL
 #include "inject/ab_sequence_state.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "inject/ab_sequence_recognise.h"
@@ -78,10 +77,9 @@ static CUresult finish(uint32_t complete)
 
 /* A launch as it comes, and what it may be. */
 struct arrival {
-	const struct kp_ab_launch *launch;
-	const struct kp_ab_layout *layout;
 	uint64_t members;
 	CUstream stream;
+	const struct kp_ab_held *given; /* its copy; NULL: it cannot be held */
 };
 
 /* Behind what is held, but not held yet. */
@@ -89,8 +87,9 @@ static bool copy(const struct arrival *arrival)
 {
 	struct kp_ab_held *held = &kp_ab_sequence.held[kp_ab_sequence.count];
 
-	if (!kp_ab_held_copy(arrival->launch, arrival->layout, arrival->members, held))
+	if (!arrival->given)
 		return false;
+	kp_ab_held_move(arrival->given, held);
 	kp_ab_sequence_read(held, kp_ab_sequence.count);
 	return true;
 }
@@ -191,38 +190,44 @@ static bool begins(const struct arrival *arrival, CUresult *result)
 	return true;
 }
 
-static __attribute__((noinline)) bool take(const struct arrival *arrival, CUresult *result)
+static __attribute__((noinline)) bool take(const struct kp_ab_launch *launch,
+					   const struct kp_ab_layout *layout, uint64_t members,
+					   CUresult *result)
 {
+	struct arrival arrival = {
+		.members = members,
+		.stream = launch->per_thread && !launch->stream ? CU_STREAM_PER_THREAD
+								: launch->stream,
+	};
+	struct kp_ab_alone guard;
+	struct kp_ab_held given;
 	bool taken = false;
-	int error = errno;
-	struct kp_ab_sequence_guard guard;
 
 	*result = CUDA_SUCCESS;
+	if (members && kp_ab_held_copy(launch, layout, members, &given))
+		arrival.given = &given;
 	kp_ab_sequence_lock(&guard);
 	if (kp_ab_sequence.owed)
 		*result = kp_ab_sequence_pay();
 	else if (kp_ab_sequence.count)
-		taken = goes_on(arrival, result);
+		taken = goes_on(&arrival, result);
 	if (kp_ab_sequence.late) {
 		*result = kp_ab_sequence.late;
 		kp_ab_sequence.late = CUDA_SUCCESS;
 		kp_ab_sequence_tell();
 	}
-	if (!taken && *result == CUDA_SUCCESS && arrival->members)
-		taken = begins(arrival, result);
+	if (!taken && *result == CUDA_SUCCESS && members)
+		taken = begins(&arrival, result);
 	kp_ab_sequence_unlock(&guard);
-	errno = error;
 	return taken || *result != CUDA_SUCCESS;
 }
 
 bool kp_ab_sequence_takes(const struct kp_ab_launch *launch, CUresult *result)
 {
-	struct arrival arrival = {.launch = launch};
+	const struct kp_ab_layout *layout;
+	uint64_t members = kp_ab_match_members(launch->function, &layout);
 
-	arrival.members = kp_ab_match_members(launch->function, &arrival.layout);
-	if (!arrival.members && !kp_ab_sequence_is_pending())
+	if (!members && !kp_ab_sequence_is_pending())
 		return false;
-	arrival.stream =
-		launch->per_thread && !launch->stream ? CU_STREAM_PER_THREAD : launch->stream;
-	return take(&arrival, result);
+	return take(launch, layout, members, result);
 }

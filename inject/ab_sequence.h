@@ -11,6 +11,8 @@
  * (ab_sequence_timer.c). What is held is of one stream and one thread; there is at most one
  * sequence under way.
  *
+ * What asks about memory that was given back so ends this, too.
+ *
  * Nothing is held whose parameters could be invalid, that could be seen by others than this GPU, or
  * in a capture, or as long as work of the GPU may wait for the host: docs/rules.md.
  * Where a launch that was held fails after all, what was held behind it is dropped, and the call
@@ -25,8 +27,8 @@
  * sequences are left alone after a while.
  *
  * Threading: one lock guards all; it is taken where something is held, or is to be. What holds it
- * may call the driver, never the program; the thread cannot be cancelled or interrupted by signals
- * meanwhile.
+ * may call the driver, never the program, and touches no memory of the program's, which might not
+ * be there; the thread cannot be cancelled or interrupted by signals meanwhile.
  *
  * Files: ab_sequence.c (the way of a launch), ab_sequence_calls.c (all that ends it),
  * ab_sequence_owed.c (what is held, and left unwritten), ab_sequence_hold.c (copies of launches),
@@ -89,6 +91,8 @@ bool kp_ab_sequence_holds_free(const void *function, uint64_t memory, CUstream s
  */
 bool kp_ab_sequence_makes_alloc(const void *function, uint64_t *memory, size_t bytes,
 				CUstream stream);
+/* Whether what lies there was given back by a call that is held. */
+bool kp_ab_sequence_gives_back(uint64_t memory);
 /* For the timer: a number that changes with each launch that is held, and how long it may be. */
 uint64_t kp_ab_sequence_turn_number(uint32_t *hold_us);
 /* Launches what is held, if nothing came since that number. */

@@ -2,10 +2,10 @@
 #define __CUDA_API_VERSION_INTERNAL
 #include "inject/ab_sequence_state.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <time.h>
 
+#include "inject/ab_sequence_memory.h"
 #include "inject/ab_state.h"
 
 #define FINISH_TRIES 50
@@ -26,14 +26,12 @@ static CUresult interrupt(enum kp_ab_reason reason)
 
 CUresult kp_ab_sequence_interrupt(enum kp_ab_reason reason)
 {
-	int error = errno;
-	struct kp_ab_sequence_guard guard;
+	struct kp_ab_alone guard;
 	CUresult result;
 
 	kp_ab_sequence_lock(&guard);
 	result = interrupt(reason);
 	kp_ab_sequence_unlock(&guard);
-	errno = error;
 	return result;
 }
 
@@ -46,13 +44,11 @@ static void interrupt_silently(enum kp_ab_reason reason)
 
 void kp_ab_sequence_interrupt_silently(enum kp_ab_reason reason)
 {
-	int error = errno;
-	struct kp_ab_sequence_guard guard;
+	struct kp_ab_alone guard;
 
 	kp_ab_sequence_lock(&guard);
 	interrupt_silently(reason);
 	kp_ab_sequence_unlock(&guard);
-	errno = error;
 }
 
 uint64_t kp_ab_sequence_turn_number(uint32_t *hold_us)
@@ -63,7 +59,7 @@ uint64_t kp_ab_sequence_turn_number(uint32_t *hold_us)
 
 void kp_ab_sequence_due(uint64_t turn)
 {
-	struct kp_ab_sequence_guard guard;
+	struct kp_ab_alone guard;
 
 	kp_ab_sequence_lock(&guard);
 	if (kp_ab_sequence.count && atomic_load(&kp_ab_sequence.turn) == turn)
@@ -95,7 +91,7 @@ void kp_ab_sequence_device(int device)
 void kp_ab_sequence_finish(void)
 {
 	const struct timespec pause = {.tv_nsec = 1000000};
-	struct kp_ab_sequence_guard guard;
+	struct kp_ab_alone guard;
 	bool locked = false;
 
 	atomic_store(&kp_ab_sequence.ended, true);
@@ -135,5 +131,6 @@ void kp_ab_sequence_forget(void)
 	kp_ab_sequence.count = kp_ab_sequence.alive = 0;
 	kp_ab_sequence.owed = kp_ab_sequence.freed_count = 0;
 	kp_ab_sequence.late = CUDA_SUCCESS;
+	kp_ab_sequence_memory_forget();
 	kp_ab_sequence_timer_forget();
 }

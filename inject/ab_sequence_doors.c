@@ -127,6 +127,31 @@ __asm__(
 #define GO_ON 0
 #define RETURN(result) (1ULL << 32 | (uint32_t)(result))
 
+/* Whether a function only asks, and about nothing that is to be given back. */
+static bool shows_nothing(enum kp_ab_sequence_kind kind, const uint64_t *arguments)
+{
+	if (kind == KP_AB_SEQUENCE_ASKS_FOURTH)
+		return !kp_ab_sequence_gives_back(arguments[3]);
+	return (kind == KP_AB_SEQUENCE_ASKS || kind == KP_AB_SEQUENCE_ASKS_POINTER) &&
+	       !kp_ab_sequence_gives_back(arguments[2]);
+}
+
+static bool changes_memory(enum kp_ab_sequence_kind kind)
+{
+	return kind == KP_AB_SEQUENCE_MEMORY || kind == KP_AB_SEQUENCE_FREES ||
+	       kind == KP_AB_SEQUENCE_MAPS || kind == KP_AB_SEQUENCE_RELEASES;
+}
+
+/* Whether nothing can be held from now on. Tokens are for those that see memory from elsewhere. */
+static bool ends(enum kp_ab_sequence_kind kind, const uint64_t *arguments)
+{
+	if (kind == KP_AB_SEQUENCE_MAPS)
+		return kp_ab_sequence_memory_maps(arguments[3]);
+	return kind == KP_AB_SEQUENCE_ENDS ||
+	       (kind == KP_AB_SEQUENCE_ASKS_POINTER &&
+		(uint32_t)arguments[1] == CU_POINTER_ATTRIBUTE_P2P_TOKENS);
+}
+
 /* The slow way through a door; the first arguments of the function. */
 uint64_t kp_ab_sequence_opened(uint64_t number, const uint64_t *arguments)
 {
@@ -135,7 +160,7 @@ uint64_t kp_ab_sequence_opened(uint64_t number, const uint64_t *arguments)
 	int error = errno;
 	bool held = false;
 
-	if (door->kind == KP_AB_SEQUENCE_MEMORY || door->kind == KP_AB_SEQUENCE_FREES)
+	if (changes_memory(door->kind))
 		kp_ab_sequence_memory_changes();
 	if (kp_ab_sequence_is_pending() &&
 	    !kp_ab_inside) { /* not kprof's own, or a replacement's */
@@ -146,11 +171,13 @@ uint64_t kp_ab_sequence_opened(uint64_t number, const uint64_t *arguments)
 			held = kp_ab_sequence_makes_alloc(
 				door->target, (uint64_t *)(uintptr_t)arguments[0],
 				(size_t)arguments[1], (CUstream)arguments[2]);
-		if (!held)
+		if (!held && !shows_nothing(door->kind, arguments))
 			result = kp_ab_sequence_interrupt(KP_AB_REASON_OTHER_CALL);
 	}
-	if (door->kind == KP_AB_SEQUENCE_ENDS)
+	if (ends(door->kind, arguments))
 		kp_ab_sequence_end();
+	if (door->kind == KP_AB_SEQUENCE_RELEASES)
+		kp_ab_sequence_memory_releases(arguments[0]);
 	errno = error;
 	return held || result != CUDA_SUCCESS ? RETURN(result) : GO_ON;
 }

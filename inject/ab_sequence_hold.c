@@ -2,6 +2,7 @@
 #define __CUDA_API_VERSION_INTERNAL
 #include "inject/ab_sequence_hold.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "inject/ab_state.h"
@@ -37,6 +38,7 @@ bool kp_ab_held_copy(const struct kp_ab_launch *launch, const struct kp_ab_layou
 	memcpy(out->grid, launch->grid, sizeof(out->grid));
 	memcpy(out->block, launch->block, sizeof(out->block));
 	out->shared_bytes = launch->shared_bytes;
+	out->used = 0;
 	for (uint32_t i = 0; i < layout->count; i++) {
 		if (!launch->parameters[i] || layout->bytes[i] > sizeof(out->bytes) - at)
 			return false;
@@ -44,8 +46,17 @@ bool kp_ab_held_copy(const struct kp_ab_launch *launch, const struct kp_ab_layou
 		memcpy(out->parameters[i], launch->parameters[i], layout->bytes[i]);
 		at += (layout->bytes[i] + ALIGNED - 1) / ALIGNED * ALIGNED;
 		at = at < sizeof(out->bytes) ? at : sizeof(out->bytes);
+		out->used = at;
 	}
 	return true;
+}
+
+void kp_ab_held_move(const struct kp_ab_held *from, struct kp_ab_held *to)
+{
+	memcpy(to, from, offsetof(struct kp_ab_held, parameters));
+	memcpy(to->bytes, from->bytes, from->used);
+	for (uint32_t i = 0; i < from->layout->count; i++)
+		to->parameters[i] = to->bytes + ((const char *)from->parameters[i] - from->bytes);
 }
 
 CUcontext kp_ab_held_context(CUstream stream)

@@ -14,6 +14,7 @@ struct kp_ab_held {
 	const struct kp_ab_layout *layout;
 	uint32_t grid[3], block[3], shared_bytes;
 	uint64_t members; /* that it may be, as bits */
+	size_t used;      /* of the bytes */
 	void *parameters[KP_AB_PARAMETERS_MOST];
 	char bytes[4096] __attribute__((aligned(16)));
 };

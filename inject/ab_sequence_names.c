@@ -40,9 +40,8 @@ static const struct row rows[] = {
 	QUERY(cuFuncGetName), QUERY(cuFuncGetParamInfo), QUERY(cuGetErrorName),
 	QUERY(cuGetErrorString), QUERY(cuGetExportTable), QUERY(cuGetProcAddress), QUERY(cuInit),
 	QUERY(cuKernelGetAttribute), QUERY(cuKernelGetName), QUERY(cuKernelGetParamInfo),
-	QUERY(cuMemGetAddressRange), QUERY(cuOccupancyMaxActiveBlocksPerMultiprocessor),
+	QUERY(cuOccupancyMaxActiveBlocksPerMultiprocessor),
 	QUERY(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags),
-	QUERY(cuPointerGetAttribute), QUERY(cuPointerGetAttributes),
 	QUERY(cuStreamGetCaptureInfo), QUERY(cuStreamGetCtx), QUERY(cuStreamGetDevice),
 	QUERY(cuStreamGetFlags), QUERY(cuStreamGetId), QUERY(cuStreamGetPriority),
 	QUERY(cuStreamIsCapturing), QUERY(cuThreadExchangeStreamCaptureMode),
@@ -60,9 +59,15 @@ static const struct row rows[] = {
 	ORDERED(cuMemsetD16Async), ORDERED(cuMemsetD32), ORDERED(cuMemsetD32Async),
 	ORDERED(cuStreamCreate), ORDERED(cuStreamCreateWithPriority), ORDERED(cuStreamDestroy),
 	ORDERED(cuStreamQuery), ORDERED(cuStreamSynchronize), ORDERED(cuStreamWaitEvent),
+	/* What is held may give this memory back. */
+	{"cuMemGetAddressRange", KP_AB_SEQUENCE_ASKS},
+	{"cuPointerGetAttribute", KP_AB_SEQUENCE_ASKS_POINTER},
+	{"cuPointerGetAttributes", KP_AB_SEQUENCE_ASKS_FOURTH},
 	/* In the order of a stream. */
 	{"cuMemFreeAsync", KP_AB_SEQUENCE_FREES},
 	{"cuMemAllocAsync", KP_AB_SEQUENCE_ALLOCATES},
+	{"cuMemMap", KP_AB_SEQUENCE_MAPS},
+	{"cuMemRelease", KP_AB_SEQUENCE_RELEASES},
 	/* From then on the GPU may wait for the host, */
 	ENDS(cuGraphAddBatchMemOpNode), ENDS(cuGraphAddExternalSemaphoresWaitNode),
 	ENDS(cuGraphAddHostNode), ENDS(cuGraphAddNode), ENDS(cuLaunchHostFunc),
@@ -76,6 +81,8 @@ static const struct row rows[] = {
 	ENDS(cuMemPoolExportPointer), ENDS(cuMemPoolExportToShareableHandle),
 	ENDS(cuMemPoolImportFromShareableHandle), ENDS(cuMemPoolImportPointer),
 	ENDS(cuMulticastBindAddr), ENDS(cuMulticastBindMem),
+	/* or memory may have more than one address. */
+	ENDS(cuMemMapArrayAsync), ENDS(cuMemRetainAllocationHandle),
 };
 /* clang-format on */
 

@@ -2,8 +2,6 @@
 #define __CUDA_API_VERSION_INTERNAL
 #include "inject/ab_sequence_state.h"
 
-#include <errno.h>
-
 #include "inject/ab_sequence_memory.h"
 #include "inject/ab_state.h"
 #include "inject/hooks.h"
@@ -22,59 +20,25 @@ static CUresult(CUDAAPI *alloc_async)(CUdeviceptr *, size_t, CUstream);
 
 /* ---- the lock ---- */
 
-/* Not those by which a fault of this thread's own shows. */
-static void choose_signals(sigset_t *out)
+void kp_ab_sequence_lock(struct kp_ab_alone *guard)
 {
-	static const int own_faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
-
-	sigfillset(out);
-	for (size_t i = 0; i < sizeof(own_faults) / sizeof(own_faults[0]); i++)
-		sigdelset(out, own_faults[i]);
-}
-
-/*
- * What another tool does in the midst of the driver's work for this passes all doors, too. A
- * signal's handler may jump out where signals are not blocked: nothing may be left open there.
- */
-static void be_undisturbed(struct kp_ab_sequence_guard *guard)
-{
-	sigset_t signals;
-
-	choose_signals(&signals);
-	pthread_sigmask(SIG_BLOCK, &signals, &guard->signals);
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &guard->cancel);
-	kp_floats_hold(&guard->floats);
-	guard->inside = kp_ab_inside;
-	kp_ab_inside = true;
-}
-
-static void be_disturbed(const struct kp_ab_sequence_guard *guard)
-{
-	kp_ab_inside = guard->inside;
-	kp_floats_let(&guard->floats);
-	pthread_setcancelstate(guard->cancel, NULL);
-	pthread_sigmask(SIG_SETMASK, &guard->signals, NULL);
-}
-
-void kp_ab_sequence_lock(struct kp_ab_sequence_guard *guard)
-{
-	be_undisturbed(guard);
+	kp_ab_alone_begins(guard);
 	pthread_mutex_lock(&kp_ab_sequence.lock);
 }
 
-bool kp_ab_sequence_trylock(struct kp_ab_sequence_guard *guard)
+bool kp_ab_sequence_trylock(struct kp_ab_alone *guard)
 {
-	be_undisturbed(guard);
+	kp_ab_alone_begins(guard);
 	if (pthread_mutex_trylock(&kp_ab_sequence.lock) == 0)
 		return true;
-	be_disturbed(guard);
+	kp_ab_alone_ends(guard);
 	return false;
 }
 
-void kp_ab_sequence_unlock(const struct kp_ab_sequence_guard *guard)
+void kp_ab_sequence_unlock(const struct kp_ab_alone *guard)
 {
 	pthread_mutex_unlock(&kp_ab_sequence.lock);
-	be_disturbed(guard);
+	kp_ab_alone_ends(guard);
 }
 
 /* ---- what is held ---- */
@@ -121,7 +85,7 @@ static CUresult free_all(void)
 	if (!kp_ab_held_enter(kp_ab_sequence.context, &pushed))
 		return CUDA_ERROR_INVALID_CONTEXT;
 	for (uint32_t i = 0; i < kp_ab_sequence.freed_count; i++) {
-		CUresult one = free_async(kp_ab_sequence.freed[i], kp_ab_sequence.stream);
+		CUresult one = free_async(kp_ab_sequence.freed[i].at, kp_ab_sequence.stream);
 
 		result = result == CUDA_SUCCESS ? one : result;
 	}
@@ -182,19 +146,15 @@ CUresult kp_ab_sequence_break_off_for(enum kp_ab_reason reason)
 
 /* ---- what was left unwritten ---- */
 
-/* Buffers that lie in an allocation that begins there, as bits; *known: one begins there. */
-static uint32_t buffers_in(uint64_t memory, bool *known)
+/* Buffers that lie in an allocation, as bits. */
+static uint32_t buffers_in(const struct kp_ab_freed *freed)
 {
 	const struct kp_ab_flow *flow = &kp_ab_sequence.states[kp_ab_sequence.owing].flow;
 	uint32_t found = 0;
-	CUdeviceptr base = 0;
-	size_t bytes = 0;
 
-	*known = kp_ab.driver.range(&base, &bytes, memory) == CUDA_SUCCESS && base == memory;
-	if (!*known)
-		return 0;
 	for (uint32_t i = 0; i < KP_AB_BUFFERS_MOST; i++)
-		if (kp_ab_sequence.owed >> i & 1 && flow->buffers[i].address - base < bytes)
+		if (kp_ab_sequence.owed >> i & 1 &&
+		    flow->buffers[i].address - freed->at < freed->bytes)
 			found |= 1U << i;
 	return found;
 }
@@ -210,14 +170,12 @@ static CUresult elide(void)
 /* What was given back in the midst of the sequence is dead already. */
 CUresult kp_ab_sequence_owe(uint32_t rule, uint32_t owed)
 {
-	bool known;
-
 	kp_ab_sequence.owed = owed;
 	kp_ab_sequence.owing = rule;
 	kp_ab_sequence.alive = 0;
 	atomic_fetch_add(&kp_ab_sequence.turn, 1);
 	for (uint32_t i = 0; i < kp_ab_sequence.freed_count; i++)
-		kp_ab_sequence.owed &= ~buffers_in(kp_ab_sequence.freed[i], &known);
+		kp_ab_sequence.owed &= ~buffers_in(&kp_ab_sequence.freed[i]);
 	return kp_ab_sequence.owed ? CUDA_SUCCESS : elide();
 }
 
@@ -233,24 +191,41 @@ static bool is_of_what_is_held(CUstream stream)
 	       pthread_equal(pthread_self(), kp_ab_sequence.thread);
 }
 
+/*
+ * Whether the driver is sure to take it back: nobody is told later that it would not. It refuses
+ * what is a module's, of the host, managed or mapped; all that a pool gave out is none of these.
+ */
+static bool is_of_pool(uint64_t memory, struct kp_ab_freed *out)
+{
+	CUmemoryPool pool = NULL;
+	CUdeviceptr base = 0;
+	size_t bytes = 0;
+
+	if (kp_ab.driver.range(&base, &bytes, memory) != CUDA_SUCCESS || base != memory ||
+	    !kp_ab_sequence_memory_is_own(kp_ab_sequence.context, memory, bytes))
+		return false;
+	*out = (struct kp_ab_freed){memory, bytes};
+	return kp_ab.driver.pointer(&pool, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, memory) ==
+		       CUDA_SUCCESS &&
+	       pool;
+}
+
 /* With the lock. True: the call is held, or was made. */
 static bool hold_free(uint64_t memory, CUstream stream, CUresult *result)
 {
-	uint32_t dead;
-	bool known;
+	struct kp_ab_freed freed;
 
 	if (!is_of_what_is_held(stream) || kp_ab_sequence.freed_count == KP_AB_FREED_MOST)
 		return false;
 	for (uint32_t i = 0; i < kp_ab_sequence.freed_count; i++)
-		if (kp_ab_sequence.freed[i] == memory)
+		if (kp_ab_sequence.freed[i].at == memory)
 			return false;
-	dead = buffers_in(memory, &known);
-	if (!known)
+	if (!is_of_pool(memory, &freed))
 		return false;
-	kp_ab_sequence.freed[kp_ab_sequence.freed_count++] = memory;
+	kp_ab_sequence.freed[kp_ab_sequence.freed_count++] = freed;
 	if (!kp_ab_sequence.owed)
 		return true;
-	kp_ab_sequence.owed &= ~dead;
+	kp_ab_sequence.owed &= ~buffers_in(&freed);
 	if (!kp_ab_sequence.owed)
 		*result = elide();
 	return true;
@@ -259,8 +234,7 @@ static bool hold_free(uint64_t memory, CUstream stream, CUresult *result)
 bool kp_ab_sequence_holds_free(const void *function, uint64_t memory, CUstream stream,
 			       CUresult *result)
 {
-	struct kp_ab_sequence_guard guard;
-	int error = errno;
+	struct kp_ab_alone guard;
 	bool held;
 
 	if (!free_async || function != *(void *const *)(const void *)&free_async)
@@ -268,25 +242,38 @@ bool kp_ab_sequence_holds_free(const void *function, uint64_t memory, CUstream s
 	kp_ab_sequence_lock(&guard);
 	held = hold_free(memory, stream, result);
 	kp_ab_sequence_unlock(&guard);
-	errno = error;
 	return held;
 }
 
+/* The program's pointer may be no good: it is written to as the driver would, with nothing held up.
+ */
 bool kp_ab_sequence_makes_alloc(const void *function, uint64_t *memory, size_t bytes,
 				CUstream stream)
 {
-	struct kp_ab_sequence_guard guard;
-	int error = errno;
+	struct kp_ab_alone guard;
+	CUdeviceptr given = 0;
 	bool made;
 
-	if (!alloc_async || function != *(void *const *)(const void *)&alloc_async)
+	if (!alloc_async || function != *(void *const *)(const void *)&alloc_async || !memory)
 		return false;
 	kp_ab_sequence_lock(&guard);
-	made = is_of_what_is_held(stream) &&
-	       alloc_async((CUdeviceptr *)memory, bytes, stream) == CUDA_SUCCESS;
+	made = is_of_what_is_held(stream) && alloc_async(&given, bytes, stream) == CUDA_SUCCESS;
 	kp_ab_sequence_unlock(&guard);
-	errno = error;
+	if (made)
+		*memory = given;
 	return made;
+}
+
+bool kp_ab_sequence_gives_back(uint64_t memory)
+{
+	struct kp_ab_alone guard;
+	bool found = false;
+
+	kp_ab_sequence_lock(&guard);
+	for (uint32_t i = 0; i < kp_ab_sequence.freed_count; i++)
+		found |= memory - kp_ab_sequence.freed[i].at < kp_ab_sequence.freed[i].bytes;
+	kp_ab_sequence_unlock(&guard);
+	return found;
 }
 
 bool kp_ab_sequence_can_free(void)

@@ -6,14 +6,16 @@
 #define KP_INJECT_AB_SEQUENCE_STATE_H
 
 #include <pthread.h>
-#include <signal.h>
 
+#include "inject/ab_alone.h"
 #include "inject/ab_sequence.h"
 #include "inject/ab_sequence_hold.h"
-#include "inject/floats.h"
 
 /* Memory that the program gave back, and whose giving back is held. */
 #define KP_AB_FREED_MOST 32U
+struct kp_ab_freed {
+	uint64_t at, bytes;
+};
 
 struct kp_ab_sequence_state {
 	pthread_mutex_t lock;
@@ -29,7 +31,7 @@ struct kp_ab_sequence_state {
 	/* Behind a replacement that left these unwritten, as bits of its buffers; else 0. */
 	uint32_t owed, owing; /* of this rule */
 	/* What the program gave back since the first launch that is held, in order. */
-	uint64_t freed[KP_AB_FREED_MOST];
+	struct kp_ab_freed freed[KP_AB_FREED_MOST];
 	uint32_t freed_count;
 	/* By rule: how often in a row what was left unwritten was written after all; and sequences
 	 * that were left alone for it since. */
@@ -42,18 +44,11 @@ extern __attribute__((visibility("hidden"))) struct kp_ab_sequence_state kp_ab_s
 
 /* ---- ab_sequence_owed.c ---- */
 
-/* A thread with the lock; its own where it has it. */
-struct kp_ab_sequence_guard {
-	sigset_t signals;
-	struct kp_floats floats;
-	int cancel;
-	bool inside;
-};
-/* What holds the lock cannot be cancelled, or be interrupted by signals. */
-void kp_ab_sequence_lock(struct kp_ab_sequence_guard *guard);
-void kp_ab_sequence_unlock(const struct kp_ab_sequence_guard *guard);
+/* What holds the lock is alone in its thread. */
+void kp_ab_sequence_lock(struct kp_ab_alone *guard);
+void kp_ab_sequence_unlock(const struct kp_ab_alone *guard);
 /* The same without waiting; false: another thread has it. */
-bool kp_ab_sequence_trylock(struct kp_ab_sequence_guard *guard);
+bool kp_ab_sequence_trylock(struct kp_ab_alone *guard);
 
 void kp_ab_sequence_count(uint32_t rule, enum kp_ab_count which);
 /* A sequence of this rule has ended, for this reason; of these rules, as bits. */

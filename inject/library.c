@@ -158,6 +158,11 @@ bool kp_library_enter(struct kp_library_frame *frame)
 	return true;
 }
 
+bool kp_library_is_within(const void *here)
+{
+	return kp_library_in_call() && (uintptr_t)here < own.frame;
+}
+
 void kp_library_describe(const struct kp_library_call *call)
 {
 	own.call = kp_library_table_put(call);

@@ -97,6 +97,9 @@ static inline bool kp_library_in_call(void)
 	return kp_library_state >= KP_LIBRARY_DEPTH;
 }
 
+/* The same of what lies there on its stack: what lies above a call is not in it, which was left. */
+bool kp_library_is_within(const void *here);
+
 /* Whether it has not launched anything yet. */
 static inline bool kp_library_is_new(void)
 {

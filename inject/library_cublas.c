@@ -162,9 +162,13 @@ static bool describe_gemm(uint64_t entry, const struct product *of, const struct
 	static int ruled_##name parameters                                                         \
 	{                                                                                          \
 		struct kp_library_frame frame;                                                     \
-		bool replaced = kp_library_enter(&frame) && ruled;                                 \
+		bool replaced = false;                                                             \
 		int result = 0;                                                                    \
                                                                                                    \
+		if (kp_library_enter(&frame)) {                                                    \
+			kp_ab_call_begins();                                                       \
+			replaced = ruled;                                                          \
+		}                                                                                  \
 		if (!replaced)                                                                     \
 			do                                                                         \
 				result = KP_LIBRARY_REAL(name, int(*) parameters) arguments;       \

@@ -161,10 +161,13 @@ static int ruled_cublasLtMatmul(MATMUL_PARAMETERS)
 	struct kp_ab_product product = {
 		.alpha = alpha, .beta = beta, .a = a, .b = b, .c = c, .d = d, .stream = stream};
 	struct kp_library_frame frame;
-	bool replaced = kp_library_enter(&frame) &&
-			describe(operation, a_layout, b_layout, c_layout, d_layout, &product);
+	bool replaced = false;
 	int result = 0;
 
+	if (kp_library_enter(&frame)) {
+		kp_ab_call_begins();
+		replaced = describe(operation, a_layout, b_layout, c_layout, d_layout, &product);
+	}
 	if (!replaced)
 		do
 			result = KP_LIBRARY_REAL(cublasLtMatmul,

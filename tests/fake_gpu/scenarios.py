@@ -24,6 +24,7 @@ import traceback
 import ab
 import ab_graphs
 import ab_places
+import ab_rough
 import ab_sequences
 import ab_torch
 import ab_trials
@@ -995,6 +996,7 @@ SCENARIOS = [
     *ab.SCENARIOS,
     *ab_places.SCENARIOS,
     *ab_graphs.SCENARIOS,
+    *ab_rough.SCENARIOS,
     *ab_sequences.SCENARIOS,
     *ab_torch.SCENARIOS,
     *ab_trials.SCENARIOS,

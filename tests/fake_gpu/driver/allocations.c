@@ -8,6 +8,8 @@
 
 #include "tests/fake_gpu/driver/order.h"
 
+#define POOL 0x500100U /* a handle */
+
 /* Allocations that are alive. With the lock. */
 static struct allocation {
 	CUdeviceptr at;
@@ -17,14 +19,10 @@ static struct allocation {
 	struct allocation *next;
 } * allocations;
 
-CUdeviceptr kp_fake_allocate(size_t bytes, enum kp_fake_memory kind, CUdevice device)
+void kp_fake_put(CUdeviceptr at, size_t bytes, enum kp_fake_memory kind, CUdevice device)
 {
-	CUdeviceptr at = (CUdeviceptr)calloc(1, bytes);
-	struct allocation *allocation;
+	struct allocation *allocation = kp_fake_alloc(sizeof(*allocation));
 
-	if (!at)
-		return 0;
-	allocation = kp_fake_alloc(sizeof(*allocation));
 	allocation->at = at;
 	allocation->bytes = bytes;
 	allocation->kind = kind;
@@ -33,23 +31,43 @@ CUdeviceptr kp_fake_allocate(size_t bytes, enum kp_fake_memory kind, CUdevice de
 	allocation->next = allocations;
 	allocations = allocation;
 	kp_fake_unlock();
+}
+
+CUdeviceptr kp_fake_allocate(size_t bytes, enum kp_fake_memory kind, CUdevice device)
+{
+	CUdeviceptr at = (CUdeviceptr)calloc(1, bytes);
+
+	if (at)
+		kp_fake_put(at, bytes, kind, device);
 	return at;
 }
 
-bool kp_fake_free(CUdeviceptr at, struct CUstream_st *behind)
+/* One that begins there, and is mapped or not. */
+static bool take_out(CUdeviceptr at, bool is_mapped)
 {
 	struct allocation **link = &allocations, *found;
 
 	kp_fake_lock();
-	while (*link && (*link)->at != at)
+	while (*link &&
+	       ((*link)->at != at || ((*link)->kind == KP_FAKE_MEMORY_MAPPED) != is_mapped))
 		link = &(*link)->next;
 	found = *link;
 	if (found)
 		*link = found->next;
 	kp_fake_unlock();
-	if (!found)
-		return false;
 	free(found);
+	return found != NULL;
+}
+
+bool kp_fake_take_out(CUdeviceptr at)
+{
+	return take_out(at, true);
+}
+
+bool kp_fake_free(CUdeviceptr at, struct CUstream_st *behind)
+{
+	if (!take_out(at, false))
+		return false;
 	if (!kp_fake_order_freed((void *)at, behind))
 		free((void *)at);
 	return true;
@@ -63,6 +81,18 @@ static const struct allocation *find(CUdeviceptr at)
 	while (found && at - found->at >= found->bytes)
 		found = found->next;
 	return found;
+}
+
+bool kp_fake_is_device(CUdeviceptr at)
+{
+	const struct allocation *found;
+	bool is;
+
+	kp_fake_lock();
+	found = find(at);
+	is = found && found->kind <= KP_FAKE_MEMORY_POOL;
+	kp_fake_unlock();
+	return is;
 }
 
 KP_FAKE_EXPORT CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *bytes, CUdeviceptr at)
@@ -86,8 +116,9 @@ KP_FAKE_EXPORT CUresult cuPointerGetAttribute(void *out, CUpointer_attribute att
 					      CUdeviceptr at)
 {
 	CUresult result = kp_fake_ready();
+	bool is_pool = attribute == CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE;
 	const struct allocation *found;
-	unsigned value = 0;
+	uint64_t value = 0;
 
 	if (result != CUDA_SUCCESS)
 		return result;
@@ -100,12 +131,17 @@ KP_FAKE_EXPORT CUresult cuPointerGetAttribute(void *out, CUpointer_attribute att
 		value = found && found->kind == KP_FAKE_MEMORY_MANAGED;
 	else if (attribute == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL)
 		value = found ? (unsigned)found->device : 0;
+	else if (is_pool)
+		value = found && found->kind == KP_FAKE_MEMORY_POOL ? POOL : 0;
 	else
 		found = NULL;
 	kp_fake_unlock();
 	if (!out || !found)
 		return CUDA_ERROR_INVALID_VALUE;
-	*(unsigned *)out = value; /* managed: an unsigned int, too, as the header says */
+	if (is_pool)
+		*(uint64_t *)out = value;
+	else
+		*(unsigned *)out = (unsigned)value; /* managed, too, as the header says */
 	return CUDA_SUCCESS;
 }
 
@@ -181,7 +217,7 @@ KP_FAKE_EXPORT CUresult cuMemAllocAsync(CUdeviceptr *out, size_t bytes, CUstream
 	if (result != CUDA_SUCCESS)
 		return result;
 	kp_fake_order_op(stream);
-	return allocate(out, bytes, KP_FAKE_MEMORY_DEVICE);
+	return allocate(out, bytes, KP_FAKE_MEMORY_POOL);
 }
 
 KP_FAKE_EXPORT CUresult cuMemFreeAsync(CUdeviceptr memory, CUstream handle)
@@ -191,5 +227,6 @@ KP_FAKE_EXPORT CUresult cuMemFreeAsync(CUdeviceptr memory, CUstream handle)
 
 	if (result != CUDA_SUCCESS)
 		return result;
-	return kp_fake_free(memory, stream) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	return kp_fake_is_device(memory) && kp_fake_free(memory, stream) ? CUDA_SUCCESS
+									 : CUDA_ERROR_INVALID_VALUE;
 }

@@ -2,6 +2,7 @@
  * Replacements for the sequences of prog_sequence, as a user's library has them. Device memory is
  * host memory here.
  */
+#include <signal.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -55,6 +56,14 @@ static void compute_two(const uint32_t grid[3], void **a)
 	sequence_mix_all(x, x, NULL, *(uint64_t *)a[1], 6);
 }
 
+/* (out, in, bytes, salt) */
+static void compute_one(const uint32_t grid[3], void **a)
+{
+	(void)grid;
+	sequence_mix_all(*(float **)a[0], *(float **)a[1], NULL, *(uint64_t *)a[2],
+			 *(uint32_t *)a[3]);
+}
+
 static const struct kp_fake_kernel kernels[] = {
 	{.name = "seq_fused",
 	 .duration_ns = 100,
@@ -77,11 +86,18 @@ static const struct kp_fake_kernel kernels[] = {
 	 .parameter_bytes = {8, 8},
 	 .reads = 1,
 	 .writes = 1},
+	{.name = "seq_fused_one",
+	 .duration_ns = 100,
+	 .compute = compute_one,
+	 .parameter_count = 4,
+	 .parameter_bytes = {8, 8, 8, 4},
+	 .reads = 2,
+	 .writes = 1},
 };
 
 static int launch(size_t which, void **parameters, CUstream stream)
 {
-	static const struct kp_fake_image image = {KP_FAKE_IMAGE_MAGIC, 3, kernels};
+	static const struct kp_fake_image image = {KP_FAKE_IMAGE_MAGIC, 4, kernels};
 	static CUmodule module;
 	CUfunction function;
 
@@ -130,4 +146,23 @@ ENTRY(two)
 	void *parameters[] = {(void *)&arguments[0], (void *)&arguments[1]};
 
 	return count == 2 ? launch(2, parameters, stream) : 1;
+}
+
+static int launch_single(const int64_t *a, uint32_t count, CUstream stream)
+{
+	void *parameters[] = {(void *)&a[0], (void *)&a[1], (void *)&a[2], (void *)&a[3]};
+
+	return count == 4 ? launch(3, parameters, stream) : 1;
+}
+
+ENTRY(one)
+{
+	return launch_single(arguments, count, stream);
+}
+
+/* A signal comes in its midst. */
+ENTRY(one_signals)
+{
+	raise(SIGUSR1);
+	return launch_single(arguments, count, stream);
 }

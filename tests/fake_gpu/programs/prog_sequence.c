@@ -61,6 +61,19 @@ static void let_other_step(void)
 
 /* ---- games ---- */
 
+/* What a pool gave out may be given back while launches are held; other memory is so at once. */
+static void make_buffer(int buffer, bool of_pool)
+{
+	CUdeviceptr *out = &sequence_game.buffers[buffer];
+
+	if (!of_pool) {
+		INSIST(sequence_cuda.cuMemAlloc(out, BYTES));
+		return;
+	}
+	INSIST(sequence_cuda.cuMemAllocAsync(out, BYTES, sequence_game.streams[0]));
+	INSIST(sequence_cuda.cuStreamSynchronize(sequence_game.streams[0]));
+}
+
 static void begin_game(uint64_t seed)
 {
 	kp_fake_order_start();
@@ -69,7 +82,7 @@ static void begin_game(uint64_t seed)
 	for (int i = 0; i < 4; i++)
 		sequence_draw(2);
 	for (int i = 0; i < MAPPED; i++)
-		INSIST(sequence_cuda.cuMemAlloc(&sequence_game.buffers[i], BYTES));
+		make_buffer(i, seed % 4 != 0);
 	INSIST(sequence_cuda.cuMemHostAlloc((void **)&sequence_game.buffers[MAPPED], BYTES, 0));
 	INSIST(sequence_cuda.cuMemAllocManaged(&sequence_game.buffers[MANAGED], BYTES, 1));
 	for (int i = 0; i < BUFFERS; i++)

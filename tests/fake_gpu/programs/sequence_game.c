@@ -164,7 +164,7 @@ static bool are_ordered_all(int stream)
 
 static void renew(int buffer, int stream)
 {
-	if (sequence_draw(2))
+	if (sequence_draw(8))
 		INSIST(sequence_cuda.cuMemAllocAsync(&sequence_game.buffers[buffer], BYTES,
 						     sequence_game.streams[stream]));
 	else
