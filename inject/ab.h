@@ -91,7 +91,7 @@ bool kp_ab_modules_leave(void);
 void kp_ab_modules_left(bool told);
 /* Before a context goes, with all that is in it. */
 void kp_ab_context_goes(CUcontext context);
-/* Before the primary context of a GPU does; around a release of it, which perhaps goes. */
+/* Before the primary context of a GPU goes, or is released, and so perhaps goes; and after either. */
 void kp_ab_primary_goes(CUdevice device);
 void kp_ab_primary_releases(CUdevice device);
 void kp_ab_primary_released(CUdevice device);

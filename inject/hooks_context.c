@@ -128,6 +128,7 @@ static void primary_goes(CUdevice device)
 
 static void primary_gone(CUdevice device, CUresult result)
 {
+	kp_ab_primary_released(device);
 	kp_hooks_captures_left(primary_of(device), result == CUDA_SUCCESS);
 }
 

@@ -259,6 +259,7 @@ SCENARIOS = [
     ab("callback", play_leave("callback", 50, 50)),
     ab("exit", play_leave("exit", 1, 0, status=122)),
     *(ab(f"capture_{how}", play_ends(how, 20)) for how in ("destroy", "reset", "release")),
+    ab("reset_unused", play_ends("unused", 40)),
     ab("errors", play_errors, faults="launch_fail=97"),
     ab("past", play_past),
 ]
