@@ -223,11 +223,11 @@ def play_leave(work, count, right, status=0, hold_us=LONG_US):
     return play
 
 
-def play_ends(work, count):
+def play_ends(work, count, options=("--mode", "shadow", "--again", "3"), status=0):
     """Behind the ends of contexts and modules all is seen, held and compared as before."""
     def play(scenario, place):
-        outcome = run_ab(scenario, place, [work, str(count)], ("--mode", "shadow", "--again", "3"),
-                         rules(place), program="prog_sequence_ends")
+        outcome = run_ab(scenario, place, [work, str(count)], options, rules(place), status,
+                         program="prog_sequence_ends")
         require_equal("rounds that were right", outcome.result.out, b"%d\n" % count)
         three = outcome.rule("three")
         require_equal("eligible", three["launches"]["eligible"], count)
@@ -260,6 +260,7 @@ SCENARIOS = [
     ab("exit", play_leave("exit", 1, 0, status=122)),
     *(ab(f"capture_{how}", play_ends(how, 20)) for how in ("destroy", "reset", "release")),
     ab("reset_unused", play_ends("unused", 40)),
+    ab("modules", play_ends("modules", 3000, SWAP, status=None)),
     ab("errors", play_errors, faults="launch_fail=97"),
     ab("past", play_past),
 ]
