@@ -10,6 +10,7 @@
 #include "analyzers/torch_sequence.h"
 #include "inject/ab_modules.h"
 #include "inject/library_doors.h"
+#include "inject/passages.h"
 
 #define PLACES 8192U /* a power of two */
 #define LOOK_MOST 16U
@@ -34,7 +35,6 @@ static struct kp_ab_layout *layouts;
 static _Atomic uint32_t layouts_used;
 static _Atomic bool layouts_kept[LAYOUTS_MOST]; /* which of them are whole */
 static _Atomic uint32_t generation;
-static _Atomic uint32_t leaving; /* calls under way by which functions go */
 static const struct kp_ab_plan *plan;
 static const struct kp_ab_driver *driver;
 static regex_t *patterns, *member_patterns;
@@ -64,7 +64,6 @@ bool kp_ab_match_start(const struct kp_ab_plan *of, const struct kp_ab_driver *b
 	if (!places || !layouts || !patterns || !member_patterns)
 		return false;
 	atomic_store(&generation, 1);
-	atomic_store(&leaving, 0);
 	for (uint32_t i = 0; i < plan->header->rules.count; i++) {
 		const struct kp_ab_rule *rule = &plan->rules[i];
 
@@ -84,16 +83,9 @@ bool kp_ab_match_start(const struct kp_ab_plan *of, const struct kp_ab_driver *b
 	return true;
 }
 
-/* In this order: whoever finds out what a function is from here on sees that some are leaving. */
 void kp_ab_match_leave(void)
 {
-	atomic_fetch_add(&leaving, 1);
 	atomic_fetch_add(&generation, 1);
-}
-
-void kp_ab_match_left(void)
-{
-	atomic_fetch_sub(&leaving, 1);
 }
 
 uint32_t kp_ab_match_entry(uint64_t entry)
@@ -394,7 +386,7 @@ static __attribute__((noinline)) bool learn(struct place *place, CUfunction func
 	const struct kp_ab_layout *layout = NULL;
 	struct verdict out;
 
-	if (atomic_load(&leaving) > 0)
+	if (kp_passages_any(KP_PASSAGE_LEAVING))
 		return false;
 	out = find_out(function, &found);
 	if (out.rules || out.members)

@@ -12,6 +12,7 @@
 #include "inject/hooks_gates.h"
 #include "inject/host.h"
 #include "inject/parameters.h"
+#include "inject/passages.h"
 
 static CUresult created(CUresult result, CUdevice device)
 {
@@ -83,19 +84,22 @@ static CUresult CUDAAPI hook_cuDevicePrimaryCtxRetain(CUcontext *context, CUdevi
 }
 KP_WRAPPER(cuDevicePrimaryCtxRetain);
 
-/* Functions go by it, and their handles may be others' at once. */
+/* Functions go by it, and their handles may be others' at once. A thread may be cancelled in it, or
+ * jump out of it: who is inside is known of threads, not counted. */
 #define ENDS(name, type, before, after)                                                            \
 	static CUresult CUDAAPI hook_##name(type which)                                            \
 	{                                                                                          \
-		bool told = kp_ab_modules_leave();                                                 \
 		CUresult result;                                                                   \
+		bool told;                                                                         \
                                                                                                    \
+		kp_passages_begin(KP_PASSAGE_LEAVING);                                             \
+		told = kp_ab_modules_leave();                                                      \
 		kp_parameters_modules_leave();                                                     \
 		before;                                                                            \
 		result = KP_REAL(name, CUresult(CUDAAPI *)(type))(which);                          \
 		after;                                                                             \
-		kp_parameters_modules_left();                                                      \
 		kp_ab_modules_left(told);                                                          \
+		kp_passages_end(KP_PASSAGE_LEAVING);                                               \
 		return result;                                                                     \
 	}                                                                                          \
 	KP_WRAPPER(name)
