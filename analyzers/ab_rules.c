@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzers/ab_pattern.h"
 #include "analyzers/ab_rules_parts.h"
 #include "trace/vector.h"
 
@@ -98,28 +99,37 @@ enum kp_status kp_ab_rules_put_path(struct kp_ab_reading *reading, int number, u
 
 /* ---- what it matches ---- */
 
+static enum kp_status check_regex(struct kp_ab_reading *reading, const yaml_node_t *node,
+				  const char *text)
+{
+	const char *refused = kp_ab_pattern_refuse(text);
+	char reason[80];
+	regex_t regex;
+	int error;
+
+	if (refused)
+		return kp_rules_yaml_fail(&reading->yaml, node, "a pattern that is refused: %s",
+					  refused);
+	error = regcomp(&regex, text, REG_EXTENDED | REG_NOSUB);
+	if (error) {
+		regerror(error, &regex, reason, sizeof(reason));
+		return kp_rules_yaml_fail(&reading->yaml, node, "not a pattern: %s", reason);
+	}
+	regfree(&regex);
+	return KP_OK;
+}
+
 /* One pattern, which must be a regular expression where it is one. */
 enum kp_status kp_ab_rules_read_pattern(struct kp_ab_reading *reading, int number, bool is_regex)
 {
 	const yaml_node_t *node = yaml_document_get_node(&reading->yaml.document, number);
 	const char *text = NULL;
 	enum kp_status status = kp_rules_yaml_text(&reading->yaml, number, &text);
-	char reason[80];
-	regex_t regex;
-	int error;
 
-	if (status != KP_OK)
-		return status;
-	if (is_regex) {
-		error = regcomp(&regex, text, REG_EXTENDED | REG_NOSUB);
-		if (error) {
-			regerror(error, &regex, reason, sizeof(reason));
-			return kp_rules_yaml_fail(&reading->yaml, node, "not a pattern: %s",
-						  reason);
-		}
-		regfree(&regex);
-	}
-	return kp_ab_rules_put_text(reading->rules, text, &reading->rule.pattern);
+	if (status == KP_OK && is_regex)
+		status = check_regex(reading, node, text);
+	return status == KP_OK ? kp_ab_rules_put_text(reading->rules, text, &reading->rule.pattern)
+			       : status;
 }
 
 enum {

@@ -2,6 +2,7 @@
 #include "analyzers/rules_yaml.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,12 +10,59 @@
 #define QUOTED_MAX 40
 /* More texts than this in lists are refused. */
 #define TEXTS_MAX ((size_t)1 << 18)
+/* Lists and mappings within each other; rules have five. */
+#define LEVELS_MAX 32
+
+/* How the nesting changes by an event. */
+static int nesting_of(yaml_event_type_t type)
+{
+	switch (type) {
+	case YAML_SEQUENCE_START_EVENT:
+	case YAML_MAPPING_START_EVENT:
+		return 1;
+	case YAML_SEQUENCE_END_EVENT:
+	case YAML_MAPPING_END_EVENT:
+		return -1;
+	default:
+		return 0;
+	}
+}
+
+/*
+ * Before a document is made of it: for lists within lists the library takes time that grows with
+ * the square of their number. What is no YAML is not found here.
+ */
+static enum kp_status check_nesting(struct kp_rules_yaml *yaml, const char *text, size_t length)
+{
+	bool more = true;
+	yaml_parser_t parser;
+	yaml_event_t event;
+	int levels = 0;
+
+	if (!yaml_parser_initialize(&parser))
+		return KP_NO_MEMORY;
+	yaml_parser_set_input_string(&parser, (const unsigned char *)text, length);
+	while (more && levels <= LEVELS_MAX && yaml_parser_parse(&parser, &event)) {
+		levels += nesting_of(event.type);
+		more = event.type != YAML_STREAM_END_EVENT;
+		yaml->error->line = event.start_mark.line + 1;
+		yaml_event_delete(&event);
+	}
+	yaml_parser_delete(&parser);
+	if (levels <= LEVELS_MAX)
+		return KP_OK;
+	snprintf(yaml->error->text, sizeof(yaml->error->text),
+		 "more than %d lists and mappings within each other", LEVELS_MAX);
+	return KP_INVALID;
+}
 
 enum kp_status kp_rules_yaml_load(struct kp_rules_yaml *yaml, const char *text, size_t length)
 {
-	enum kp_status status = KP_OK;
+	enum kp_status status = check_nesting(yaml, text, length);
 	yaml_parser_t parser;
 
+	if (status != KP_OK)
+		return status;
 	if (!yaml_parser_initialize(&parser))
 		return KP_NO_MEMORY;
 	yaml_parser_set_input_string(&parser, (const unsigned char *)text, length);

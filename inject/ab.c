@@ -169,17 +169,17 @@ bool kp_ab_modules_leave(void)
 {
 	bool on = atomic_load(&kp_ab_on);
 
-	if (on)
+	if (on) {
 		kp_ab_match_leave();
+		kp_ab_modules_anew();
+	}
 	return on;
 }
 
 void kp_ab_modules_left(bool told)
 {
-	if (!told)
-		return;
-	kp_ab_modules_anew();
-	kp_ab_match_left();
+	if (told)
+		kp_ab_modules_anew();
 }
 
 /* Only at the end: who else ends a context does not wait for the worker. */

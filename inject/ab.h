@@ -86,13 +86,14 @@ const char *kp_ab_switch(unsigned verb, const char *name);
 void kp_ab_watch(struct kp_board_image *image, uint64_t now_ns);
 /* In a forked child. */
 void kp_ab_forget(void);
-/* Around a call by which functions go, and others may come at their addresses; `told`: what the
- * first one said. */
+/* Around a call by which functions go, and others may come at their addresses, and within
+ * KP_PASSAGE_LEAVING; `told`: what the first one said. The second may be left out by a jump. */
 bool kp_ab_modules_leave(void);
 void kp_ab_modules_left(bool told);
 /* Before a context goes, with all that is in it. */
 void kp_ab_context_goes(CUcontext context);
-/* Before the primary context of a GPU does; around a release of it, which perhaps goes. */
+/* Before the primary context of a GPU goes, or is released, and so perhaps goes; and after either.
+ */
 void kp_ab_primary_goes(CUdevice device);
 void kp_ab_primary_releases(CUdevice device);
 void kp_ab_primary_released(CUdevice device);

@@ -356,22 +356,10 @@ void kp_ab_context_goes(CUcontext handle)
 		}
 }
 
-/* Which of a GPU's contexts is its primary one is not known: all of them. */
-void kp_ab_primary_goes(CUdevice device)
+/* Which of a GPU's contexts is its primary one is not known: all of them may be about to go. */
+static void doubt(CUdevice device)
 {
-	if (!kp_ab_is_on())
-		return;
-	kp_ab_graphs_context_gone(NULL);
-	for (size_t i = 0; i < KP_AB_CONTEXTS_MOST; i++)
-		if (is_there(&contexts[i]) && contexts[i].device == device) {
-			harvest(&contexts[i]);
-			atomic_store(&contexts[i].state, GONE);
-		}
-}
-
-void kp_ab_primary_releases(CUdevice device)
-{
-	for (size_t i = 0; kp_ab_is_on() && i < KP_AB_CONTEXTS_MOST; i++) {
+	for (size_t i = 0; i < KP_AB_CONTEXTS_MOST; i++) {
 		uint32_t ready = READY;
 
 		if (!is_there(&contexts[i]) || contexts[i].device != device)
@@ -379,6 +367,29 @@ void kp_ab_primary_releases(CUdevice device)
 		harvest(&contexts[i]);
 		atomic_compare_exchange_strong(&contexts[i].state, &ready, DOUBTED);
 	}
+}
+
+/* Where that cannot be told, a GPU has one. */
+static bool has_primary(CUdevice device)
+{
+	unsigned flags = 0;
+	int active = 0;
+
+	return kp_ab.driver.primary_state(device, &flags, &active) != CUDA_SUCCESS || active;
+}
+
+void kp_ab_primary_goes(CUdevice device)
+{
+	if (!kp_ab_is_on() || !has_primary(device))
+		return;
+	kp_ab_graphs_context_gone(NULL);
+	doubt(device);
+}
+
+void kp_ab_primary_releases(CUdevice device)
+{
+	if (kp_ab_is_on())
+		doubt(device);
 }
 
 /* Of a handle nothing is asked where the primary context has gone: it may be that one's. */

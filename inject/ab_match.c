@@ -10,13 +10,19 @@
 #include "analyzers/torch_sequence.h"
 #include "inject/ab_modules.h"
 #include "inject/library_doors.h"
+#include "inject/passages.h"
 
 #define PLACES 8192U /* a power of two */
 #define LOOK_MOST 16U
 #define LAYOUTS_MOST 512U
+#define CLAIMS_MOST 1000U
 
-/* `verdict` holds the generation and the rules; it is valid where the generation is the present
- * one, and then `layout` is that of this function. */
+/*
+ * `verdict` holds the generation and the rules; it is valid where the generation is the present
+ * one, and then `layout` is that of this function. Whoever writes any of it has put CLAIMED in the
+ * place of the function meanwhile: others then find none there.
+ */
+#define CLAIMED ((CUfunction)(uintptr_t)1)
 struct place {
 	_Atomic(CUfunction) function;
 	_Atomic uint64_t verdict;
@@ -27,8 +33,8 @@ struct place {
 static struct place *places;
 static struct kp_ab_layout *layouts;
 static _Atomic uint32_t layouts_used;
+static _Atomic bool layouts_kept[LAYOUTS_MOST]; /* which of them are whole */
 static _Atomic uint32_t generation;
-static _Atomic uint32_t leaving; /* calls under way by which functions go */
 static const struct kp_ab_plan *plan;
 static const struct kp_ab_driver *driver;
 static regex_t *patterns, *member_patterns;
@@ -58,7 +64,6 @@ bool kp_ab_match_start(const struct kp_ab_plan *of, const struct kp_ab_driver *b
 	if (!places || !layouts || !patterns || !member_patterns)
 		return false;
 	atomic_store(&generation, 1);
-	atomic_store(&leaving, 0);
 	for (uint32_t i = 0; i < plan->header->rules.count; i++) {
 		const struct kp_ab_rule *rule = &plan->rules[i];
 
@@ -78,16 +83,9 @@ bool kp_ab_match_start(const struct kp_ab_plan *of, const struct kp_ab_driver *b
 	return true;
 }
 
-/* In this order: whoever finds out what a function is from here on sees that some are leaving. */
 void kp_ab_match_leave(void)
 {
-	atomic_fetch_add(&leaving, 1);
 	atomic_fetch_add(&generation, 1);
-}
-
-void kp_ab_match_left(void)
-{
-	atomic_fetch_sub(&leaving, 1);
 }
 
 uint32_t kp_ab_match_entry(uint64_t entry)
@@ -288,28 +286,33 @@ static bool is_same(const struct kp_ab_layout *a, const struct kp_ab_layout *b)
 	       memcmp(a->torch.types, b->torch.types, sizeof(a->torch.types)) == 0;
 }
 
-/* Kept for good; what a place had before, if that is the same. NULL: there are too many. */
-static const struct kp_ab_layout *keep(const struct kp_ab_layout *before,
-				       const struct kp_ab_layout *layout)
+/* Kept for good, each once. NULL: there are too many. */
+static const struct kp_ab_layout *keep(const struct kp_ab_layout *layout)
 {
-	uint32_t number;
+	uint32_t used = atomic_load(&layouts_used), number;
 
-	if (before && is_same(before, layout))
-		return before;
-	if (atomic_load(&layouts_used) >= LAYOUTS_MOST)
+	for (number = 0; number < used && number < LAYOUTS_MOST; number++)
+		if (atomic_load(&layouts_kept[number]) && is_same(&layouts[number], layout))
+			return &layouts[number];
+	if (used >= LAYOUTS_MOST)
 		return NULL;
 	number = atomic_fetch_add(&layouts_used, 1);
 	if (number >= LAYOUTS_MOST)
 		return NULL;
 	layouts[number] = *layout;
+	atomic_store(&layouts_kept[number], true);
 	return &layouts[number];
+}
+
+static uint32_t home_of(CUfunction function)
+{
+	return (uint32_t)(((uintptr_t)function >> 4) * 0x9e3779b1U >> 8);
 }
 
 /* The place of a function, or a free one that is its from now on; NULL: there is none. */
 static struct place *find_place(CUfunction function)
 {
-	uintptr_t key = (uintptr_t)function;
-	uint32_t at = (uint32_t)((key >> 4) * 0x9e3779b1U >> 8);
+	uint32_t at = home_of(function);
 
 	for (uint32_t looks = 0; looks < LOOK_MOST; looks++, at++) {
 		struct place *place = &places[at & (PLACES - 1)];
@@ -324,6 +327,58 @@ static struct place *find_place(CUfunction function)
 	return NULL;
 }
 
+static bool is_known(const struct place *place, uint32_t now)
+{
+	return atomic_load_explicit(&place->verdict, memory_order_acquire) >> 32 == now;
+}
+
+static bool claim(struct place *place, CUfunction function)
+{
+	return function != CLAIMED &&
+	       atomic_compare_exchange_strong(&place->function, &function, CLAIMED);
+}
+
+/* One of a function about which nothing is known any more, as it may be gone; NULL: there is none.
+ */
+static __attribute__((noinline)) struct place *take_place(CUfunction function, uint32_t now)
+{
+	uint32_t at = home_of(function);
+
+	for (uint32_t looks = 0; looks < LOOK_MOST; looks++, at++) {
+		struct place *place = &places[at & (PLACES - 1)];
+		CUfunction found = atomic_load(&place->function);
+
+		if (is_known(place, now) || !claim(place, found))
+			continue;
+		if (is_known(place, atomic_load(&generation))) { /* by now */
+			atomic_store(&place->function, found);
+			continue;
+		}
+		atomic_store(&place->verdict, 0);
+		atomic_store(&place->members, 0);
+		atomic_store(&place->function, function);
+		return place;
+	}
+	return NULL;
+}
+
+/* False: the place is another's by now. Others have it for a few instructions at most. */
+static bool put(struct place *place, CUfunction function, const struct kp_ab_layout *layout,
+		uint64_t members, uint64_t verdict)
+{
+	uint32_t tries = 0;
+
+	while (!claim(place, function))
+		if (tries++ == CLAIMS_MOST)
+			return false;
+	if (layout)
+		atomic_store(&place->layout, layout);
+	atomic_store(&place->members, members);
+	atomic_store(&place->verdict, verdict);
+	atomic_store(&place->function, function);
+	return true;
+}
+
 /* False: not now, since its address may be another's before this is found out. */
 static __attribute__((noinline)) bool learn(struct place *place, CUfunction function, uint32_t now)
 {
@@ -331,56 +386,74 @@ static __attribute__((noinline)) bool learn(struct place *place, CUfunction func
 	const struct kp_ab_layout *layout = NULL;
 	struct verdict out;
 
-	if (atomic_load(&leaving) > 0)
+	if (kp_passages_any(KP_PASSAGE_LEAVING))
 		return false;
 	out = find_out(function, &found);
 	if (out.rules || out.members)
-		layout = keep(atomic_load(&place->layout), &found);
-	if (layout)
-		atomic_store(&place->layout, layout);
-	else
+		layout = keep(&found);
+	if (!layout)
 		out = (struct verdict){0, 0};
-	atomic_store(&place->members, out.members);
-	atomic_store(&place->verdict, (uint64_t)now << 32 | out.rules);
-	return true;
+	return put(place, function, layout, out.members, (uint64_t)now << 32 | out.rules);
 }
 
-/* Its place, if what it may be is known there; else it is found out. */
-static inline __attribute__((always_inline)) struct place *known_place(CUfunction function)
+/* Its place, if what it may be is known there or can be found out; NULL: not now. */
+static __attribute__((noinline)) struct place *settle(CUfunction function, uint32_t now)
 {
 	struct place *place = function ? find_place(function) : NULL;
+
+	if (function && !place)
+		place = take_place(function, now);
+	return place && (is_known(place, now) || learn(place, function, now)) ? place : NULL;
+}
+
+/* Most stand at home; an empty place is not known. */
+static inline __attribute__((always_inline)) struct place *known_place(CUfunction function)
+{
+	struct place *home = &places[home_of(function) & (PLACES - 1)];
 	uint32_t now = atomic_load_explicit(&generation, memory_order_acquire);
 
-	if (place && atomic_load_explicit(&place->verdict, memory_order_acquire) >> 32 != now &&
-	    !learn(place, function, now))
-		return NULL;
-	return place;
+	return __builtin_expect(atomic_load_explicit(&home->function, memory_order_acquire) ==
+						function &&
+					is_known(home, now),
+				1)
+		       ? home
+		       : settle(function, now);
+}
+
+/* Whether what was read there is of this function, and of this verdict. */
+static inline bool is_still(const struct place *place, CUfunction function, uint64_t verdict)
+{
+	return atomic_load_explicit(&place->function, memory_order_acquire) == function &&
+	       atomic_load_explicit(&place->verdict, memory_order_relaxed) == verdict;
 }
 
 uint32_t kp_ab_match(CUfunction function, const struct kp_ab_layout **layout)
 {
 	struct place *place = known_place(function);
-	uint32_t rules;
+	uint64_t verdict;
 
 	*layout = NULL;
 	if (!place)
 		return 0;
-	rules = (uint32_t)atomic_load_explicit(&place->verdict, memory_order_acquire);
-	if (rules)
-		*layout = atomic_load_explicit(&place->layout, memory_order_relaxed);
-	return rules;
+	verdict = atomic_load_explicit(&place->verdict, memory_order_acquire);
+	if (!(uint32_t)verdict)
+		return 0;
+	*layout = atomic_load_explicit(&place->layout, memory_order_acquire);
+	return is_still(place, function, verdict) ? (uint32_t)verdict : 0;
 }
 
 uint64_t kp_ab_match_members(CUfunction function, const struct kp_ab_layout **layout)
 {
 	struct place *place = known_place(function);
-	uint64_t members;
+	uint64_t members, verdict;
 
 	*layout = NULL;
 	if (!place)
 		return 0;
+	verdict = atomic_load_explicit(&place->verdict, memory_order_acquire);
 	members = atomic_load_explicit(&place->members, memory_order_acquire);
-	if (members)
-		*layout = atomic_load_explicit(&place->layout, memory_order_relaxed);
-	return members;
+	if (!members)
+		return 0;
+	*layout = atomic_load_explicit(&place->layout, memory_order_acquire);
+	return is_still(place, function, verdict) ? members : 0;
 }

@@ -27,10 +27,9 @@ uint64_t kp_ab_match_members(CUfunction function, const struct kp_ab_layout **la
 /* Rules about products whose pattern fits a function's name, as bits; by enum kp_library_entry. */
 uint32_t kp_ab_match_entry(uint64_t entry);
 /*
- * Around a call by which functions go, and others may come at their addresses at once: what was
- * found out holds no longer, and until the call has returned nothing is.
+ * Before a call by which functions go, and others may come at their addresses at once: what was
+ * found out holds no longer, and while a thread is in KP_PASSAGE_LEAVING nothing is.
  */
 void kp_ab_match_leave(void);
-void kp_ab_match_left(void);
 
 #endif

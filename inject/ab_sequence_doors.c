@@ -182,13 +182,17 @@ uint64_t kp_ab_sequence_opened(uint64_t number, const uint64_t *arguments)
 	return held || result != CUDA_SUCCESS ? RETURN(result) : GO_ON;
 }
 
-/* Two threads may give one function two doors: that does no harm. */
+/*
+ * Two threads may give one function two doors: that does no harm. A driver that goes and comes may
+ * have another function at the address of one that had a door.
+ */
 static void *give_out(void *target, enum kp_ab_sequence_kind kind)
 {
 	uint32_t used = atomic_load(&doors_used), number;
 
 	for (number = 0; number < used && number < DOORS; number++)
-		if (kp_ab_sequence_doors[number].target == target)
+		if (kp_ab_sequence_doors[number].target == target &&
+		    kp_ab_sequence_doors[number].kind == kind)
 			return (void *)(kp_ab_sequence_door_code + (size_t)16 * number);
 	number = atomic_fetch_add(&doors_used, 1);
 	if (number >= DOORS) {

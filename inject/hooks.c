@@ -72,7 +72,7 @@ struct kp_gate kp_hooks_capture_gate = {.passage = KP_PASSAGE_CAPTURE};
 _Thread_local unsigned kp_hooks_before __attribute__((tls_model("initial-exec")));
 
 static _Atomic uintptr_t libcuda_begin, libcuda_end;
-static struct kp_module libcuda;                /* once libcuda_begin is set */
+static struct kp_module libcuda; /* once libcuda_begin is set; under the loader's lock */
 static _Atomic(struct kp_live_slot *) counting; /* where to count; NULL before the start */
 
 /* ---- what is the driver's ---- */

@@ -101,6 +101,12 @@ extern __attribute__((visibility("hidden"))) _Atomic int kp_hooks_captures;
  */
 bool kp_hooks_capture_leaves(CUstream stream);
 void kp_hooks_capture_left(CUstream stream, bool ended);
+/*
+ * A context is about to go; NULL: none. Afterwards, whether it has: then the captures that were
+ * open in it have ended with it.
+ */
+void kp_hooks_captures_leave(CUcontext context);
+void kp_hooks_captures_left(CUcontext context, bool ended);
 /* In a forked child: none is open. */
 void kp_hooks_capture_forget(void);
 

@@ -13,6 +13,7 @@
 #include "inject/library_table.h"
 #include "inject/library_texts.h"
 #include "inject/parameter_buffer.h"
+#include "inject/passages.h"
 
 #define LOOK_MOST 8U
 #define FIELDS_MOST 9
@@ -87,7 +88,6 @@ static _Atomic uint32_t lasts[FITS_MOST][LASTS];
 static _Atomic uint32_t fits_used;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the fits that are made */
 static _Atomic uint32_t generation = 1;
-static _Atomic uint32_t leaving; /* calls under way by which functions go */
 
 void kp_parameters_start(void)
 {
@@ -105,22 +105,15 @@ void kp_parameters_forget(void)
 
 	kp_parameters_stop();
 	lock = fresh;
-	atomic_store(&leaving, 0);
 }
 
-/* In this order: who finds out what a function is, or that it is idle, does it for the new
- * generation only where none is leaving (fit_of). */
+/* Who finds out what a function is, or that it is idle, does it for the new generation only where
+ * no thread is in such a call (fit_of). */
 void kp_parameters_modules_leave(void)
 {
-	atomic_fetch_add(&leaving, 1);
 	atomic_fetch_add(&generation, 1);
 	for (uint32_t i = 0; i < KP_PARAMETERS_PLACES; i++)
 		atomic_store_explicit(&idle[i], NULL, memory_order_relaxed);
-}
-
-void kp_parameters_modules_left(void)
-{
-	atomic_fetch_sub(&leaving, 1);
 }
 
 static uint64_t entry_of(const struct fit *fit)
@@ -305,7 +298,7 @@ static const struct fit *fit_of(CUfunction function)
 	verdict = atomic_load_explicit(&place->verdict, memory_order_acquire);
 	number = (uint32_t)verdict;
 	if (verdict >> 32 != now) {
-		if (atomic_load(&leaving) > 0)
+		if (kp_passages_any(KP_PASSAGE_LEAVING))
 			return NULL;
 		number = learn(function);
 		atomic_store_explicit(&place->verdict, (uint64_t)now << 32 | number,

@@ -31,9 +31,8 @@ void kp_parameters_start(void);
 void kp_parameters_stop(void);
 /* In a forked child. */
 void kp_parameters_forget(void);
-/* Around a call by which functions go: what was one may be another. */
+/* Before a call by which functions go, in KP_PASSAGE_LEAVING: what was one may be another. */
 void kp_parameters_modules_leave(void);
-void kp_parameters_modules_left(void);
 
 static inline uint32_t kp_parameters_home(CUfunction function)
 {

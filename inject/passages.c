@@ -215,6 +215,15 @@ uint32_t kp_passages_inside(enum kp_passage kind, bool others)
 	return count;
 }
 
+bool kp_passages_any(enum kp_passage kind)
+{
+	if (!kp_passages_inside(kind, false))
+		return false;
+	kp_passages_recall(kind);
+	kp_passages_sweep(kind);
+	return kp_passages_inside(kind, false) > 0;
+}
+
 /* Waits while the word is `seen`. False: until the end of the time. */
 static bool await_change(_Atomic uint32_t *word, uint32_t seen, uint64_t until_ns)
 {

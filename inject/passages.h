@@ -28,8 +28,14 @@
 #define KP_PASSAGES_SOON_NS 500000ULL
 
 /* Whose passages: one each. */
-enum kp_passage { KP_PASSAGE_GRAPH, KP_PASSAGE_LAUNCH, KP_PASSAGE_CAPTURE, KP_PASSAGE_STREAM };
-#define KP_PASSAGE_KINDS 4
+enum kp_passage {
+	KP_PASSAGE_GRAPH,
+	KP_PASSAGE_LAUNCH,
+	KP_PASSAGE_CAPTURE,
+	KP_PASSAGE_STREAM,
+	KP_PASSAGE_LEAVING /* of calls by which functions go */
+};
+#define KP_PASSAGE_KINDS 5
 
 struct kp_passages {
 	/* How many began and ended, ever: odd, while it is inside. */
@@ -95,6 +101,11 @@ uint32_t kp_passages_inside(enum kp_passage kind, bool others);
 bool kp_passages_await(enum kp_passage kind, uint64_t limit_ns);
 /* Those that are inside and have ended are not any more. */
 void kp_passages_sweep(enum kp_passage kind);
+/*
+ * Whether any thread is inside; without such as have ended in it, and without the calling one where
+ * its calls show that it has left it.
+ */
+bool kp_passages_any(enum kp_passage kind);
 /* In a forked child: there is the one thread, with the passages that it is in. */
 void kp_passages_forget(void);
 

@@ -11,6 +11,7 @@
 
 #include "inject/collector.h"
 #include "inject/environ.h"
+#include "inject/readable.h"
 #include "trace/program.h"
 
 /* On the stack; an environment of some 900 variables fits. A larger one is mapped. */
@@ -224,8 +225,6 @@ static void inspect(const struct kp_start *start, struct finding *out)
 	out->may_start = false;
 	if (start->starter == KP_STARTER_fexecve)
 		look_at_fd(start->fd, out);
-	else if (!start->name)
-		return;
 	else if (start->starter == KP_STARTER_execveat)
 		look_from(start, out);
 	else if (starters[start->starter].searches && !strchr(start->name, '/'))
@@ -315,14 +314,23 @@ static int spawn(const struct kp_start *start, const struct finding *finding, bo
 	return result;
 }
 
+/* What the system reads, too. Where this cannot be read, it refuses the call. */
+static bool is_readable(const struct kp_start *start)
+{
+	return kp_readable_texts(start->environment) &&
+	       (start->starter == KP_STARTER_fexecve || kp_readable_text(start->name));
+}
+
 int kp_start(const struct kp_start *start)
 {
-	bool entered = kp_environ_find(start->environment, "KPROF_TRACE") != NULL;
 	bool replaces = starters[start->starter].replaces;
 	struct finding finding;
+	bool entered, listed;
 	int error = errno;
-	bool listed;
 
+	if (!is_readable(start))
+		return call(start, start->starter, start->environment);
+	entered = kp_environ_find(start->environment, "KPROF_TRACE") != NULL;
 	if (!entered && !(replaces && kp_inject_is_on(&kp_inject)))
 		return call(start, start->starter, start->environment);
 	inspect(start, &finding);

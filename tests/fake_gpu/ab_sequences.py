@@ -223,6 +223,20 @@ def play_leave(work, count, right, status=0, hold_us=LONG_US):
     return play
 
 
+def play_ends(work, count, options=("--mode", "shadow", "--again", "3"), status=0):
+    """Behind the ends of contexts and modules all is seen, held and compared as before."""
+    def play(scenario, place):
+        outcome = run_ab(scenario, place, [work, str(count)], options, rules(place), status,
+                         program="prog_sequence_ends")
+        require_equal("rounds that were right", outcome.result.out, b"%d\n" % count)
+        three = outcome.rule("three")
+        require_equal("eligible", three["launches"]["eligible"], count)
+        require_equal("wrong", three["comparisons_wrong"], 0)
+        require(three["comparisons"] > 0, f"{three}")
+        require_equal("not loaded", three["not_replaced"]["not_loaded"], 0)
+    return play
+
+
 def ab(name, play, **more):
     return Scenario(f"ab_sequence_{name}", program="prog_sequence", play=play, **more)
 
@@ -244,6 +258,9 @@ SCENARIOS = [
     ab("fork", play_leave("fork", 20, 20)),
     ab("callback", play_leave("callback", 50, 50)),
     ab("exit", play_leave("exit", 1, 0, status=122)),
+    *(ab(f"capture_{how}", play_ends(how, 20)) for how in ("destroy", "reset", "release")),
+    ab("reset_unused", play_ends("unused", 40)),
+    ab("modules", play_ends("modules", 3000, SWAP, status=None)),
     ab("errors", play_errors, faults="launch_fail=97"),
     ab("past", play_past),
 ]

@@ -73,6 +73,11 @@ def check_failed_exec(run):
     require_equal("untraced", untraced(run.document), [])
 
 
+def check_nowhere(run):
+    check_failed_exec(run)
+    require(b"111111111" in run.result.out, f"calls that were refused: {run.result.out!r}")
+
+
 def listed(run, reason, program, times=1):
     """The one program that could not be traced; its line in every view (opencode-termux 4) [24]."""
     row, = untraced(run.document)
@@ -344,6 +349,8 @@ SCENARIOS = [
              check=check_failed_exec),
     Scenario("exec_large_foreign", **start("large", "{fakes}/prog_foreign"), status=7, kernels=40,
              check=check_failed_exec),
+    Scenario("exec_nowhere", **start("nowhere", LAUNCH), status=7, kernels=40,
+             check=check_nowhere),
     Scenario("exec_clean", **start("clean", *THIRTY), kernels=20),
     Scenario("exec_hang", **start("execv", "{fakes}/prog_nogpu", "6"), faults="hang_flush",
              status=6, seconds=30, agrees=False, says=("did not give back",)),

@@ -318,6 +318,27 @@ static void test_ab_context_handle_of_another_is_not_it(void **state)
 	assert_null(kp_ab_context_find(CONTEXT));
 }
 
+/* What is reset may not be there, or stay; and it may be a context of another kind. */
+static void test_ab_context_reset_ends_what_it_ends(void **state)
+{
+	(void)state;
+	primary_active = 0;
+	kp_ab_primary_goes(0);
+	assert_ptr_equal(get(), context);
+	kp_ab_primary_released(0);
+	assert_ptr_equal(get(), context);
+	primary_active = 1;
+	kp_ab_primary_goes(0);
+	assert_null(get()); /* meanwhile */
+	kp_ab_primary_released(0);
+	assert_ptr_equal(get(), context);
+	kp_ab_primary_goes(0);
+	primary_active = 0;
+	kp_ab_primary_released(0);
+	primary_active = 1;
+	assert_true(get() && get() != context);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -328,6 +349,7 @@ int main(void)
 		cmocka_unit_test_setup(test_ab_context_streams_that_go_unseen_leave_nothing,
 				       set_up),
 		cmocka_unit_test_setup(test_ab_context_release_ends_what_it_ends, set_up),
+		cmocka_unit_test_setup(test_ab_context_reset_ends_what_it_ends, set_up),
 		cmocka_unit_test_setup(test_ab_context_handle_of_another_is_not_it, set_up),
 	};
 

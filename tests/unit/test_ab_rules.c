@@ -125,6 +125,9 @@ static void test_ab_rules_choices(void **state)
 	"  replace: {builtin: activation, arguments: {x: ptr(0), y: ptr(0), rows: 1, columns: 8, " \
 	"x_row: 8, y_row: 8, activation: silu, dtype: bf16}}\n"
 
+#define LISTS_8 "[[[[[[[["
+#define LISTS_32 LISTS_8 LISTS_8 LISTS_8 LISTS_8
+
 static void test_ab_rules_errors_have_lines(void **state)
 {
 	static const struct {
@@ -145,6 +148,12 @@ static void test_ab_rules_errors_have_lines(void **state)
 		{HEAD SILU TAIL "  when: grid_x +\n", 6, "missing"},
 		{HEAD SILU TAIL "  call: gemm\n", 2, "one of"},
 		{"rules:\n- name: one\n  kernel_regex: '(['\n" SILU TAIL, 3, "pattern"},
+		{"rules:\n- name: one\n  kernel_regex: '(a)\\1'\n" SILU TAIL, 3, "refers back"},
+		{"rules:\n- name: one\n  kernel_regex: a{2000}{2000}\n" SILU TAIL, 3,
+		 "repeats too much"},
+		{"rules:\n- name: one\n  call: gemm\n  entry: a{2000}{2000}\n" SILU TAIL, 4,
+		 "repeats too much"},
+		{"rules:\n " LISTS_32, 2, "within each other"},
 		{HEAD "  replace: {builtin: nothing, arguments: {}}\n" TAIL, 4, "no built-in"},
 		{HEAD "  replace: {builtin: activation, arguments: {x: 1}}\n" TAIL, 4, "needs"},
 		{HEAD "  replace: {module: a.cubin, kernel: k, arguments: []}\n" TAIL, 4, "grid"},

@@ -1,5 +1,6 @@
 /* Passages: those of threads that end, jump out or are too many; and waiting for them. */
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -324,6 +325,35 @@ static void test_passages_of_too_many_threads_count(void **state)
 		skip(); /* this machine lets nobody have so many threads */
 }
 
+static void *leave_and_end(void *nothing)
+{
+	kp_passages_begin(KP_PASSAGE_LEAVING);
+	return nothing;
+}
+
+/* Who was cancelled in a passage, or jumped out of it, is not there for good. */
+static void test_passages_any_is_not_for_good(void **state)
+{
+	int calls = 0;
+	pthread_t thread;
+
+	(void)state;
+	assert_false(kp_passages_any(KP_PASSAGE_LEAVING));
+	assert_int_equal(pthread_create(&thread, NULL, leave_and_end, NULL), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	while (kp_passages_any(KP_PASSAGE_LEAVING) && calls++ < 1000)
+		sched_yield(); /* the system may need a moment to see that it has ended */
+	assert_false(kp_passages_any(KP_PASSAGE_LEAVING));
+	kp_passages_begin(KP_PASSAGE_LEAVING);
+	assert_true(kp_passages_any(KP_PASSAGE_LEAVING));
+	for (calls = 0; kp_passages_any(KP_PASSAGE_LEAVING) && calls < 1000; calls++)
+		continue;
+	assert_in_range(calls, 1, KP_PASSAGES_WITHIN);
+	kp_passages_begin(KP_PASSAGE_LEAVING);
+	kp_passages_end(KP_PASSAGE_LEAVING);
+	assert_false(kp_passages_any(KP_PASSAGE_LEAVING));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -335,6 +365,7 @@ int main(void)
 		cmocka_unit_test(test_passages_within_one_do_not_wait),
 		cmocka_unit_test(test_passages_are_awaited),
 		cmocka_unit_test(test_passages_of_too_many_threads_count),
+		cmocka_unit_test(test_passages_any_is_not_for_good),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -127,6 +127,33 @@ static void do_large(char **argv)
 	execve(argv[0], argv, environment);
 }
 
+/* Calls whose texts are where no memory is, or go on to there: the system refuses each of them. */
+static void do_nowhere(char **argv)
+{
+	char *volatile const nowhere = (char *)8; /* the compiler is not to know */
+	char *const texts[] = {environ[0], nowhere, NULL};
+	long page = sysconf(_SC_PAGESIZE);
+	char **list = mmap(NULL, 2 * (size_t)page, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *end = (char *)list + page;
+	pid_t child;
+
+	if (list == MAP_FAILED || munmap(end, (size_t)page) != 0)
+		exit(3);
+	list = (char **)end - 1;
+	list[0] = environ[0];
+	printf("%d", execve(nowhere, argv, environ) == -1 && errno == EFAULT);
+	printf("%d", execveat(AT_FDCWD, nowhere, argv, environ, 0) == -1 && errno == EFAULT);
+	printf("%d", execveat(0, nowhere, argv, environ, AT_EMPTY_PATH) == -1 && errno == EFAULT);
+	printf("%d", execve(argv[0], argv, (char **)(void *)nowhere) == -1 && errno == EFAULT);
+	printf("%d", execve(argv[0], argv, texts) == -1 && errno == EFAULT);
+	printf("%d", execve(argv[0], argv, list) == -1 && errno == EFAULT);
+	printf("%d", posix_spawn(&child, nowhere, NULL, NULL, argv, environ) == EFAULT);
+	printf("%d", posix_spawn(&child, argv[0], NULL, NULL, argv, list) == EFAULT);
+	memset(end - 8, 'x', 8);
+	printf("%d\n", execve(end - 8, argv, environ) == -1 && errno == EFAULT);
+}
+
 static const struct {
 	const char *name;
 	void (*become)(char **argv);
@@ -135,7 +162,7 @@ static const struct {
 	{"execv", do_execv},     {"execve", do_execve},     {"execvp", do_execvp},
 	{"execvpe", do_execvpe}, {"fexecve", do_fexecve},   {"clean", do_clean},
 	{"large", do_large},     {"execveat", do_execveat}, {"execveat_in", do_execveat_in},
-	{"memfd", do_memfd},     {"chroot", do_chroot},
+	{"memfd", do_memfd},     {"chroot", do_chroot},     {"nowhere", do_nowhere},
 };
 
 static void become(const char *how, char **argv)
