@@ -24,6 +24,7 @@ static CUfunction functions[KERNELS];
 static CUstream stream;
 static CUdeviceptr x, t, u, y;
 static float known[WORDS];
+static void *volatile place; /* for what is never given back */
 
 static void check(CUresult result, const char *what)
 {
@@ -85,7 +86,10 @@ static bool play_round(uint32_t salt)
 	sequence_mix_all(first, known, NULL, BYTES, salt);
 	sequence_mix_all(wanted, first, known, BYTES, salt);
 	sequence_mix_all(wanted, wanted, NULL, BYTES, salt);
-	return memcmp(wanted, got, sizeof(got)) == 0;
+	for (int i = 0; i < WORDS; i++)
+		if (wanted[i] != got[i])
+			return false;
+	return true;
 }
 
 /* With a stream in the midst of a capture. */
@@ -125,8 +129,7 @@ int main(int argc, char **argv)
 		if (modules) {
 			check(cuModuleUnload(module), "cuModuleUnload");
 			load();
-			if (!malloc(100 + (size_t)i * 8)) /* so that functions stand elsewhere */
-				return 4;
+			place = malloc(100 + (size_t)i * 8); /* so that functions stand elsewhere */
 		}
 	}
 	printf("%ld\n", right);
