@@ -44,6 +44,23 @@ bool kp_ab_sequence_makes_alloc(const void *function, uint64_t *memory, size_t b
 	return false;
 }
 
+bool kp_ab_sequence_gives_back(uint64_t memory)
+{
+	(void)memory;
+	return false;
+}
+
+bool kp_ab_sequence_memory_maps(uint64_t handle)
+{
+	(void)handle;
+	return false;
+}
+
+void kp_ab_sequence_memory_releases(uint64_t handle)
+{
+	(void)handle;
+}
+
 static int target(int number)
 {
 	return number + 1;
