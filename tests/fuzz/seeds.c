@@ -90,7 +90,7 @@ static void launch(struct seed *seed, uint32_t config, uint64_t start_ns, uint64
 #define FILL_COUNTERS(key, type, name) FILL_##type(&counters, COUNTERS, key, name)
 #define FILL_END(key, type, name) FILL_##type(&end, END, key, name)
 
-static void describe(struct seed *seed)
+static void describe(struct seed *seed, uint64_t pid)
 {
 	struct kp_process_info process = {0};
 	struct kp_device_info device = {0};
@@ -101,6 +101,7 @@ static void describe(struct seed *seed)
 	struct kp_end end = {0};
 
 	KP_PROCESS_FIELDS(FILL_PROCESS)
+	KP_SET(&process, PROCESS, pid, pid);
 	KP_DEVICE_FIELDS(FILL_DEVICE)
 	KP_CLOCK_FIELDS(FILL_CLOCK)
 	KP_COUNTS_FIELDS(FILL_COUNTS)
@@ -120,7 +121,7 @@ static void describe(struct seed *seed)
 static void write_described(struct seed *seed)
 {
 	begin(seed, 1);
-	describe(seed);
+	describe(seed, 1001);
 	finish(seed);
 }
 
@@ -141,7 +142,7 @@ static void write_streams(struct seed *seed)
 	configs[1] = config(seed, "void softmax<float, 4>(float*)", 30, 13);
 	for (uint64_t i = 0; i < 300; i++)
 		launch(seed, configs[i % 2], 10000 + 700 * i, 10000 + 700 * i + 900 + i % 7);
-	describe(seed);
+	describe(seed, 1001);
 	finish(seed);
 }
 
@@ -258,8 +259,8 @@ static void write_two_processes(struct seed *seed)
 		launch(&other, config(&other, "yours", 5, 1), 1000 * i + 2, 1000 * i + 600);
 		CHECK(kp_writer_flush(other.writer) == KP_OK);
 	}
-	describe(seed);
-	describe(&other);
+	describe(seed, 1001);
+	describe(&other, 1002);
 	finish(seed);
 	finish(&other);
 }
