@@ -17,13 +17,29 @@ struct filter {
 	size_t begun_length;
 };
 
+/* By the locale's name: many containers ask for one that is not installed. */
+static bool is_called_utf8(void)
+{
+	static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		const char *value = getenv(names[i]);
+
+		if (value && *value)
+			return strcasestr(value, ".utf-8") || strcasestr(value, ".utf8");
+	}
+	return false;
+}
+
 bool kp_charset_is_utf8(void)
 {
 	locale_t locale = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
-	bool utf8 = locale && strcmp(nl_langinfo_l(CODESET, locale), "UTF-8") == 0;
+	bool utf8;
 
-	if (locale)
-		freelocale(locale);
+	if (!locale)
+		return is_called_utf8();
+	utf8 = strcmp(nl_langinfo_l(CODESET, locale), "UTF-8") == 0;
+	freelocale(locale);
 	return utf8;
 }
 

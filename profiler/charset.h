@@ -10,7 +10,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Whether the locale of the environment has UTF-8. Leaves the program's locale as it is. */
+/* Whether the locale of the environment has UTF-8; by its name where it is not installed. Leaves
+ * the program's locale as it is. */
 bool kp_charset_is_utf8(void);
 /* A stream that writes to `file`, which it borrows, in ASCII; fclose ends it. NULL: no memory. */
 FILE *kp_charset_ascii(FILE *file);

@@ -40,7 +40,8 @@ def read_truth(path):
 
 def run(kprof, *arguments):
     made = subprocess.run([kprof, "report", *arguments], check=True, stdout=subprocess.PIPE,
-                          env={"COLUMNS": "100000", "PATH": "/usr/bin:/bin"})
+                          env={"COLUMNS": "100000", "LC_ALL": "C.UTF-8",
+                               "PATH": "/usr/bin:/bin"})
     return made.stdout.decode()
 
 

@@ -209,6 +209,9 @@ class Text(Case):
                              self.report("-f", form, trace))
         for words in (["info", trace], ["diff", trace, trace], ["help", "report"]):
             self.assertTrue(self.kprof(*words, env=environment(LC_ALL="C")).stdout.isascii())
+        # A name is enough: many containers have not installed what they ask for.
+        self.assertEqual(self.report(trace, env=environment(LC_ALL="nowhere.UTF-8")),
+                         self.report(trace))
 
     def test_the_title_of_the_names_has_room(self):
         text = self.report("--shares", "--by", "variant", self.make_trace("a", UNTIMED="1"))
