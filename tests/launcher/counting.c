@@ -53,7 +53,8 @@ static void fill(struct kp_live *live, const char *script)
 	unsigned state, trace;
 	bool known;
 
-	if (sscanf(script, "%u %23s %llu %llu %23s %u %375[^\n]", &state, issued, &recorded,
+	_Static_assert(sizeof message == 368, "the format below says so");
+	if (sscanf(script, "%u %23s %llu %llu %23s %u %367[^\n]", &state, issued, &recorded,
 		   &written, dropped, &trace, message) < 6)
 		abort();
 	uint32_t index = atomic_fetch_add(&live->slots_taken, 1);
