@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "inject/boards.h"
@@ -24,6 +25,8 @@
 #define REFUSAL_LIMIT 3
 /* How long a call that begins a capture may take while CUPTI is to be attached. */
 #define CAPTURE_LIMIT_NS 2000000ULL
+/* How long a client waits at most for the worker that brings CUPTI back. */
+#define CLIENT_LIMIT_NS 300000000ULL
 
 _Atomic bool kp_windows_first_launch;
 struct kp_windows_state kp_windows = {.begin_lock = PTHREAD_MUTEX_INITIALIZER};
@@ -351,11 +354,30 @@ void kp_windows_capture(bool on)
 		kp_windows_apply(KP_WINDOW_BY_CAPTURE);
 }
 
+/* Where CUPTI is just being left the worker brings it back: what the program's own profiler records
+ * from here on must find it there. */
+static void await_client(void)
+{
+	const struct timespec pause = {.tv_nsec = 100000};
+	uint64_t until_ns = kp_clock_now() + CLIENT_LIMIT_NS;
+	enum kp_window_phase phase;
+
+	while (kp_share_client_active() && !atomic_load(&kp_windows.deferred) &&
+	       !atomic_load(&kp_windows.failed) &&
+	       ((phase = kp_windows_phase()) == KP_WINDOW_ENDING || phase == KP_WINDOW_CLOSED) &&
+	       kp_clock_now() < until_ns) {
+		kp_buffers_wake();
+		nanosleep(&pause, NULL);
+	}
+}
+
 /* The program's own profiler has switched records on or off: while it has some on, kprof has. */
 static void client_changed(void)
 {
-	if (is_ours())
-		kp_windows_apply(KP_WINDOW_BY_CLIENT);
+	if (!is_ours())
+		return;
+	kp_windows_apply(KP_WINDOW_BY_CLIENT);
+	await_client();
 }
 
 /* ---- beginning ---- */
