@@ -185,14 +185,14 @@ void kp_ab_modules_left(bool told)
 /* Only at the end: who else ends a context does not wait for the worker. */
 static void harvest(void)
 {
-	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+	CUstreamCaptureMode mode;
 
-	if (kp_ab.driver.exchange_capture_mode(&mode) != CUDA_SUCCESS)
+	if (!kp_ab_driver_relax(&kp_ab.driver, &mode))
 		return;
 	for (size_t i = 0; i < KP_AB_CONTEXTS_MOST; i++)
 		if (kp_ab_context_at(i))
 			kp_ab_times_harvest(kp_ab_context_at(i));
-	kp_ab.driver.exchange_capture_mode(&mode);
+	kp_ab_driver_restore(&kp_ab.driver, &mode);
 }
 
 void kp_ab_work(bool ends)
@@ -234,21 +234,6 @@ static void excuse(uint32_t rule, enum kp_ab_reason reason)
 	atomic_fetch_add_explicit(&kp_ab.reasons[rule][reason], 1, memory_order_relaxed);
 }
 
-/*
- * What must not be done while a stream is being captured, of whatever thread, is done in the
- * driver's relaxed mode, in which it does not concern the capture.
- */
-static void relax(CUstreamCaptureMode *mode)
-{
-	*mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-	kp_ab.driver.exchange_capture_mode(mode);
-}
-
-static void restore(CUstreamCaptureMode *mode)
-{
-	kp_ab.driver.exchange_capture_mode(mode);
-}
-
 /* Comparisons that have ended are judged here too: the worker looks only now and then. */
 static struct kp_ab_slot *shadow(struct kp_ab_variant *variant)
 {
@@ -257,9 +242,9 @@ static struct kp_ab_slot *shadow(struct kp_ab_variant *variant)
 	uint32_t tried;
 	CUstreamCaptureMode mode;
 
-	relax(&mode);
+	kp_ab_driver_relax(&kp_ab.driver, &mode);
 	if (!kp_ab_job_is_known(&own->job)) {
-		restore(&mode);
+		kp_ab_driver_restore(&kp_ab.driver, &mode);
 		excuse(own->job.number, KP_AB_REASON_ADDRESS);
 		return NULL;
 	}
@@ -272,7 +257,7 @@ static struct kp_ab_slot *shadow(struct kp_ab_variant *variant)
 			kp_ab_judge_first(slot, before);
 		pthread_mutex_unlock(&kp_ab.rare);
 	}
-	restore(&mode);
+	kp_ab_driver_restore(&kp_ab.driver, &mode);
 	excuse(own->job.number, reason);
 	if (slot) {
 		slot->strayed = own->strayed;
@@ -293,9 +278,9 @@ static struct kp_ab_sample *sample(const struct kp_ab_choice *choice)
 	CUstreamCaptureMode mode;
 
 	if (pthread_mutex_trylock(&kp_ab.rare) == 0) {
-		relax(&mode);
+		kp_ab_driver_relax(&kp_ab.driver, &mode);
 		begun = kp_ab_times_begin(own->context, &what, own->job.stream);
-		restore(&mode);
+		kp_ab_driver_restore(&kp_ab.driver, &mode);
 		pthread_mutex_unlock(&kp_ab.rare);
 	}
 	return begun;

@@ -30,13 +30,6 @@ uint32_t kp_ab_streams_gone(void)
 	return atomic_load(&streams_gone);
 }
 
-/* In the driver's relaxed mode, also of captures of other threads. False: it cannot be had. */
-static bool relax(const struct kp_ab_driver *driver, CUstreamCaptureMode *mode)
-{
-	*mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-	return driver->exchange_capture_mode(mode) == CUDA_SUCCESS;
-}
-
 /* ---- memory ---- */
 
 uint64_t kp_ab_context_memory(struct kp_ab_context *context, const struct kp_ab_driver *driver,
@@ -49,10 +42,10 @@ uint64_t kp_ab_context_memory(struct kp_ab_context *context, const struct kp_ab_
 	if (bytes > KP_AB_MEMORY_MOST)
 		return 0;
 	good = atomic_fetch_add(&context->taken, bytes) <= KP_AB_MEMORY_MOST - bytes &&
-	       relax(driver, &mode);
+	       kp_ab_driver_relax(driver, &mode);
 	if (good) {
 		good = driver->memory(&memory, bytes) == CUDA_SUCCESS;
-		driver->exchange_capture_mode(&mode);
+		kp_ab_driver_restore(driver, &mode);
 	}
 	if (!good)
 		atomic_fetch_sub(&context->taken, bytes);
@@ -107,10 +100,10 @@ bool kp_ab_context_workspace(struct kp_ab_context *context, const struct kp_ab_d
 	if (!found && context->workspace_count == KP_AB_WORKSPACES)
 		return false;
 	if (!found || found->bytes < bytes) {
-		if (!relax(driver, &mode))
+		if (!kp_ab_driver_relax(driver, &mode))
 			return false;
 		taken.memory = kp_ab_context_take(context, driver, 2 * bytes, &taken.bytes);
-		driver->exchange_capture_mode(&mode);
+		kp_ab_driver_restore(driver, &mode);
 		if (!taken.memory)
 			return false;
 		found = found ? found : &context->workspaces[context->workspace_count++];
@@ -247,13 +240,13 @@ static bool load_code(struct kp_ab_context *context, const struct kp_ab_plan *pl
 	int error = errno, driver_error;
 	bool good;
 
-	if (!relax(driver, &mode))
+	if (!kp_ab_driver_relax(driver, &mode))
 		return false;
 	good = candidates->create(&for_kernels, &context->set, &driver_error) == KP_OK;
 	for (uint32_t i = 0; good && i < plan->header->rules.count; i++)
 		if (plan->rules[i].replace == KP_AB_REPLACE_MODULE)
 			context->functions[i] = load_module(plan, &plan->rules[i], driver);
-	driver->exchange_capture_mode(&mode);
+	kp_ab_driver_restore(driver, &mode);
 	errno = error;
 	return good;
 }
@@ -335,9 +328,9 @@ static void harvest(struct kp_ab_context *context)
 	if (atomic_load(&context->state) != READY || pthread_mutex_trylock(&kp_ab.rare) != 0)
 		return;
 	kp_floats_hold(&floats);
-	if (relax(&kp_ab.driver, &mode)) {
+	if (kp_ab_driver_relax(&kp_ab.driver, &mode)) {
 		kp_ab_times_harvest(context);
-		kp_ab.driver.exchange_capture_mode(&mode);
+		kp_ab_driver_restore(&kp_ab.driver, &mode);
 	}
 	kp_floats_let(&floats);
 	pthread_mutex_unlock(&kp_ab.rare);
@@ -447,13 +440,13 @@ static bool leave_workspaces(CUstream stream)
 	CUstreamCaptureMode mode;
 	bool good = true;
 
-	if (!relax(&kp_ab.driver, &mode))
+	if (!kp_ab_driver_relax(&kp_ab.driver, &mode))
 		return false;
 	for (size_t i = 0; i < KP_AB_CONTEXTS_MOST; i++)
 		for (uint32_t j = is_there(&contexts[i]) ? contexts[i].workspace_count : 0; j; j--)
 			if (contexts[i].workspaces[j - 1].stream == key_of(stream))
 				good &= give_workspace(&contexts[i], j - 1, stream);
-	kp_ab.driver.exchange_capture_mode(&mode);
+	kp_ab_driver_restore(&kp_ab.driver, &mode);
 	return good;
 }
 

@@ -48,6 +48,22 @@ struct kp_ab_driver {
 #undef KP_AB_DRIVER_MEMBER
 };
 
+/*
+ * What must not be done while a stream is being captured, of whatever thread, is done in the
+ * driver's relaxed mode, in which it does not concern the capture. False: it cannot be had.
+ * Restoring gives back what was there before.
+ */
+static inline bool kp_ab_driver_relax(const struct kp_ab_driver *driver, CUstreamCaptureMode *mode)
+{
+	*mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+	return driver->exchange_capture_mode(mode) == CUDA_SUCCESS;
+}
+static inline void kp_ab_driver_restore(const struct kp_ab_driver *driver,
+					CUstreamCaptureMode *mode)
+{
+	driver->exchange_capture_mode(mode);
+}
+
 /* NULL: all are there. Else the name of one that is not. */
 const char *kp_ab_driver_find(struct kp_ab_driver *driver);
 /* A launch that is counted as issued. */

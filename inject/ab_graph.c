@@ -104,16 +104,16 @@ struct inside {
 /* In the driver's relaxed mode, so that no capture is broken. */
 static struct inside enter(void)
 {
-	struct inside inside = {.mode = CU_STREAM_CAPTURE_MODE_RELAXED};
+	struct inside inside;
 
 	kp_ab_alone_begins(&inside.alone);
-	kp_ab.driver.exchange_capture_mode(&inside.mode);
+	kp_ab_driver_relax(&kp_ab.driver, &inside.mode);
 	return inside;
 }
 
 static void leave(struct inside inside)
 {
-	kp_ab.driver.exchange_capture_mode(&inside.mode);
+	kp_ab_driver_restore(&kp_ab.driver, &inside.mode);
 	kp_ab_alone_ends(&inside.alone);
 }
 

@@ -5,9 +5,7 @@
 #include <string.h>
 
 #include "analyzers/torch_tensor.h"
-
-/* cudaDataType + 1, as rules have types. */
-enum { FP32 = 1, FP16 = 3, BF16 = 15 };
+#include "trace/library_call.h"
 
 /* Of what is held, by number. One that was not read has no operation. */
 static struct kp_torch_launch launches[KP_AB_MEMBERS_MOST];
@@ -74,11 +72,12 @@ enum kp_ab_reason kp_ab_sequence_recognise(const struct kp_ab_rule *rule,
 	return add_launch(&state->flow, &launches[at]);
 }
 
+/* As rules have types. */
 static int64_t code_of(uint8_t type)
 {
-	return type == KP_TORCH_BF16  ? BF16
-	       : type == KP_TORCH_F16 ? FP16
-	       : type == KP_TORCH_F32 ? FP32
+	return type == KP_TORCH_BF16  ? KP_DATA_BF16
+	       : type == KP_TORCH_F16 ? KP_DATA_F16
+	       : type == KP_TORCH_F32 ? KP_DATA_F32
 				      : 0;
 }
 

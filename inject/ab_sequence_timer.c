@@ -5,26 +5,18 @@
  */
 #include "inject/ab_sequence.h"
 
-#include <pthread.h>
-#include <signal.h>
+#include <time.h>
 
 #include "inject/futex.h"
+#include "inject/state.h"
+#include "inject/thread.h"
 
 #define TICK_NS 25000
 #define IDLE_TICKS 80
-#define STACK_BYTES ((size_t)256 << 10)
 #define LONG_NS 3600000000000ULL
 
 enum { NONE, AWAKE, ASLEEP, IMPOSSIBLE };
 static _Atomic uint32_t state, bell;
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
-}
 
 /* Until something is held: who holds sees that nobody is awake, or this sees what is held. */
 static void sleep_long(void)
@@ -33,7 +25,7 @@ static void sleep_long(void)
 
 	atomic_store(&state, ASLEEP);
 	while (atomic_load(&kp_ab_sequence_pending) == 0 && atomic_load(&state) == ASLEEP)
-		kp_futex_wait(&bell, heard, now_ns() + LONG_NS);
+		kp_futex_wait(&bell, heard, kp_clock_now() + LONG_NS);
 	atomic_compare_exchange_strong(&state, &asleep, AWAKE);
 }
 
@@ -45,7 +37,7 @@ struct seen {
 static void look(struct seen *seen)
 {
 	uint32_t hold_us;
-	uint64_t turn = kp_ab_sequence_turn_number(&hold_us), now = now_ns();
+	uint64_t turn = kp_ab_sequence_turn_number(&hold_us), now = kp_clock_now();
 
 	if (turn != seen->turn)
 		*seen = (struct seen){turn, now};
@@ -73,25 +65,6 @@ static void *watch(void *nothing)
 	return NULL;
 }
 
-static bool make(void)
-{
-	pthread_attr_t attributes;
-	sigset_t all, before;
-	pthread_t thread;
-	bool made;
-
-	if (pthread_attr_init(&attributes) != 0)
-		return false;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	made = pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED) == 0 &&
-	       pthread_attr_setstacksize(&attributes, STACK_BYTES) == 0 &&
-	       pthread_create(&thread, &attributes, watch, NULL) == 0;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attributes);
-	return made;
-}
-
 /* With the lock of sequences, and behind the store that something is held. */
 bool kp_ab_sequence_timer_wake(void)
 {
@@ -99,7 +72,7 @@ bool kp_ab_sequence_timer_wake(void)
 
 	if (now == NONE) {
 		atomic_store(&state, AWAKE);
-		if (!make())
+		if (!kp_thread_start("kprof-held", watch, NULL))
 			atomic_store(&state, IMPOSSIBLE);
 	} else if (now == ASLEEP) {
 		atomic_store(&state, AWAKE);

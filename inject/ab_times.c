@@ -87,13 +87,13 @@ struct kp_ab_sample *kp_ab_times_begin(struct kp_ab_context *context,
 void kp_ab_times_end(struct kp_ab_sample *sample, CUstream stream)
 {
 	bool good = kp_ab.driver.record(sample->end, stream) == CUDA_SUCCESS;
-	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+	CUstreamCaptureMode mode;
 
 	sample->host_bound = false;
 	if (good && !sample->replay) {
-		kp_ab.driver.exchange_capture_mode(&mode);
+		kp_ab_driver_relax(&kp_ab.driver, &mode);
 		sample->host_bound = kp_ab.driver.query(sample->begin) == CUDA_SUCCESS;
-		kp_ab.driver.exchange_capture_mode(&mode);
+		kp_ab_driver_restore(&kp_ab.driver, &mode);
 	}
 	atomic_store(&sample->state, good ? ENDED : LOST);
 }

@@ -383,7 +383,7 @@ static __attribute__((noinline)) enum kp_ab_reason look_at(struct kp_ab_variant 
 							   struct kp_ab_context *context,
 							   const struct kp_ab_job *job)
 {
-	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+	CUstreamCaptureMode mode;
 	uint32_t number, state;
 	bool known;
 
@@ -399,13 +399,13 @@ static __attribute__((noinline)) enum kp_ab_reason look_at(struct kp_ab_variant 
 	}
 	if (state != KP_AB_TRIAL_FREE)
 		return state == KP_AB_TRIAL_FAILED ? KP_AB_REASON_TRIAL_FAILED : KP_AB_REASON_TRIAL;
-	kp_ab.driver.exchange_capture_mode(&mode);
+	kp_ab_driver_relax(&kp_ab.driver, &mode);
 	known = kp_ab_job_is_known(job);
 	if (known && pthread_mutex_trylock(&kp_ab.rare) == 0) {
 		begin(context, job);
 		pthread_mutex_unlock(&kp_ab.rare);
 	}
-	kp_ab.driver.exchange_capture_mode(&mode);
+	kp_ab_driver_restore(&kp_ab.driver, &mode);
 	return known ? KP_AB_REASON_TRIAL : KP_AB_REASON_ADDRESS;
 }
 

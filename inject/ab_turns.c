@@ -67,7 +67,7 @@ static void begin_stretch(struct kp_ab_context *context, CUstream stream, uint64
 {
 	struct kp_ab_boundary begin = {
 		.number = atomic_load(&stretch.phases), .eligible = number, .units = unit};
-	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+	CUstreamCaptureMode mode;
 
 	begin.is_phase = !atomic_load(&stretch.pauses) || atomic_load(&stretch.is_pause) ||
 			 begin.number == 0 || begin.number % 4 != 0;
@@ -78,9 +78,9 @@ static void begin_stretch(struct kp_ab_context *context, CUstream stream, uint64
 		atomic_store(&stretch.phases, begin.number + 1);
 	if (!context || (!locked && pthread_mutex_trylock(&kp_ab.rare) != 0))
 		return;
-	kp_ab.driver.exchange_capture_mode(&mode);
+	kp_ab_driver_relax(&kp_ab.driver, &mode);
 	kp_ab_times_boundary(context, &begin, stream);
-	kp_ab.driver.exchange_capture_mode(&mode);
+	kp_ab_driver_restore(&kp_ab.driver, &mode);
 	if (!locked)
 		pthread_mutex_unlock(&kp_ab.rare);
 }

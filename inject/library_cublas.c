@@ -12,19 +12,18 @@
 
 _Static_assert(sizeof(int) == 4 && sizeof(long long) == 8, "as cuBLAS has them");
 
-/* cudaDataType + 1 of inputs and outputs. */
-enum { F32 = 1, F64 = 2, F16 = 3, C32 = 5, C64 = 6, BF16 = 15 };
+/* enum kp_data_code of inputs and outputs. */
 struct types {
 	int in, out;
 };
-#define TYPES_F32 ((struct types){F32, F32})
-#define TYPES_F64 ((struct types){F64, F64})
-#define TYPES_C32 ((struct types){C32, C32})
-#define TYPES_C64 ((struct types){C64, C64})
-#define TYPES_F16 ((struct types){F16, F16})
-#define TYPES_F16_TO_F32 ((struct types){F16, F32})
-#define TYPES_BF16 ((struct types){BF16, BF16})
-#define TYPES_BF16_TO_F32 ((struct types){BF16, F32})
+#define TYPES_F32 ((struct types){KP_DATA_F32, KP_DATA_F32})
+#define TYPES_F64 ((struct types){KP_DATA_F64, KP_DATA_F64})
+#define TYPES_C32 ((struct types){KP_DATA_C32, KP_DATA_C32})
+#define TYPES_C64 ((struct types){KP_DATA_C64, KP_DATA_C64})
+#define TYPES_F16 ((struct types){KP_DATA_F16, KP_DATA_F16})
+#define TYPES_F16_TO_F32 ((struct types){KP_DATA_F16, KP_DATA_F32})
+#define TYPES_BF16 ((struct types){KP_DATA_BF16, KP_DATA_BF16})
+#define TYPES_BF16_TO_F32 ((struct types){KP_DATA_BF16, KP_DATA_F32})
 
 /* A size as the record has it: what is negative is an error of the program's, and no size. */
 static uint64_t size(int64_t value)
@@ -84,7 +83,7 @@ static bool has_single_scalars(const struct product *of)
 {
 	return (of->compute_type == 69 || of->compute_type == 70 ||
 		(of->compute_type >= 75 && of->compute_type <= 78)) &&
-	       of->a_type != C32 && of->a_type != C64;
+	       of->a_type != KP_DATA_C32 && of->a_type != KP_DATA_C64;
 }
 
 static __attribute__((noinline)) bool replace(const struct product *of,

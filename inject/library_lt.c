@@ -29,8 +29,7 @@ enum {
 	MATMUL_TRANSPOSE_B = 4,
 	MATMUL_EPILOGUE = 7,
 	MATMUL_BIAS = 8,
-	SCALE_SINGLE = 1, /* cudaDataType + 1 */
-	ORDER_ROW = 1     /* of cublasLtOrder_t */
+	ORDER_ROW = 1 /* of cublasLtOrder_t */
 };
 
 /* An attribute of 4 bytes + 1; 0: it cannot be had. */
@@ -86,7 +85,7 @@ static bool replace(get_function get, const void *operation, const struct kp_lib
 	product->call = call;
 	product->host_scalars = get_code(get, operation, MATMUL_POINTER_MODE) == 1;
 	product->bias = (const void *)(uintptr_t)get_size(get, operation, MATMUL_BIAS);
-	if (!product->host_scalars || call->scale_type != SCALE_SINGLE)
+	if (!product->host_scalars || call->scale_type != KP_DATA_F32)
 		product->alpha = product->beta = NULL;
 	replaced = kp_ab_product_begins(product);
 	product->call = NULL; /* it does not live as long */

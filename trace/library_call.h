@@ -129,7 +129,16 @@ struct kp_data_type {
 	uint32_t bits;    /* of complex types: both parts */
 };
 
-/* The type of a code as above (cudaDataType + 1); NULL: unknown. */
+/* Codes of types, cudaDataType + 1; these are named where code asks for them. */
+enum kp_data_code {
+	KP_DATA_F32 = 1,
+	KP_DATA_F64 = 2,
+	KP_DATA_F16 = 3,
+	KP_DATA_C32 = 5,
+	KP_DATA_C64 = 6,
+	KP_DATA_BF16 = 15
+};
+/* The type of a code; NULL: unknown. */
 const struct kp_data_type *kp_data_type(uint64_t code);
 /* The name of a compute type as above («f32», «tf32», …), an epilogue («bias+relu»); NULL: unknown.
  */
